@@ -1,0 +1,150 @@
+"""`decide(state, now) -> Plan`: who runs in the next round, with how many positions, and what stops the others.
+
+It changes nothing. Steps A3 and A4 of Algorithm 31.1: the groups in the phase policy's order (A3), each request
+by the one total order, each with the largest step that every budget allows (A4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import floor
+
+from labkit.core.draft import Draft
+from labkit.core.lifecycle import Sequence
+from labkit.core.plan import Plan, Reason, Victim
+from labkit.core.scheduler import State
+
+
+def decide(state: State, now: int) -> Plan:
+    """The plan for a round that would start at `now`; without items where nothing can run.
+
+    No round is empty while something could run (law 9): where only the clock's limit stops everyone, the first
+    takes its smallest step; where only pages do, the lowest-ranked gives way.
+    """
+    victims: tuple[Victim, ...] = ()
+    while True:
+        draft = Draft(state, now, victims)
+        _form_batch(draft)
+        _fill(draft)
+        if not draft.items and draft.held_back:
+            draft.admit_anyway = True
+            _admit(draft, draft.tokens)
+        if not draft.items and draft.stopped_by_seconds:
+            draft.ignore_seconds = True
+            _fill(draft)
+        lowest = None if draft.items else draft.way_out()
+        if lowest is None:
+            return draft.plan()
+        victims = (*draft.victims.values(), lowest)
+
+
+def _fill(draft: Draft) -> None:
+    """A3: the classes in the phase policy's order, each within its share of the tokens."""
+    policy, tokens = draft.state.policy, draft.state.budget.tokens
+    if policy.phase == "prefill_first":
+        _prompts(draft, tokens)
+        _decode(draft, tokens)
+        return
+    if policy.phase == "shared":
+        _decode(draft, floor(tokens * policy.min_decode_share))
+        _prompts(draft, floor(tokens * policy.min_prefill_share))
+    _decode(draft, tokens)
+    _prompts(draft, tokens)
+
+
+def _decode(draft: Draft, share: int) -> None:
+    """Active decodes, one position each; when they outnumber what may run, the longest unserved go first."""
+    room = min(share, draft.tokens, draft.state.seats - len(draft.items))
+    ready = draft.runnable(decode=True)
+    if len(ready) > room:
+        ready.sort(key=lambda seq: seq.last_served)
+    for seq in ready:
+        if room <= 0:
+            return
+        if seq.id not in draft.victims and draft.add_decode(seq):
+            room -= 1
+
+
+def _prompts(draft: Draft, share: int) -> None:
+    """Prompt chunks of active requests, then admissions, within one share of the tokens."""
+    floor_ = draft.tokens - share  # the share is used up when so many are left
+    for seq in draft.runnable(decode=False):
+        may_start = seq.id in draft.items or len(draft.items) < draft.state.seats
+        if may_start and draft.tokens > floor_ and seq.id not in draft.victims:
+            draft.add_chunk(seq, draft.tokens - floor_)
+    _admit(draft, draft.tokens - floor_)
+
+
+def _admit(draft: Draft, share: int) -> None:
+    """Swapped requests first, then the waiting ones."""
+    state = draft.state
+    floor_ = draft.tokens - share
+
+    def left() -> int:
+        return min(draft.tokens, draft.tokens - floor_)
+
+    def enter(seq: Sequence) -> Reason | None:
+        return draft.try_enter(seq, left()) if left() > 0 else Reason.TOKENS
+
+    for seq in state.ordering.ranked(state.swapped):
+        reason = None if seq.id in draft.entries else Reason.READER if seq.paused else enter(seq)
+        if reason:
+            draft.notes[seq.id] = reason
+            draft.held_back |= reason is not Reason.READER
+    queue = state.ordering.ranked(state.waiting)
+    if state.policy.batching == "static":
+        members = [seq for seq in queue if seq.id in state.batch]
+        _walk(draft, members, enter, left)
+        if not draft.forms_batch:
+            draft.rest = Reason.BATCH if state.batch else Reason.WINDOW
+    elif draft.held_back and not draft.admit_anyway:
+        draft.rest = Reason.SWAPPED
+    else:
+        _walk(draft, queue, enter, left)
+
+
+def _form_batch(draft: Draft) -> None:
+    """Static batching (C10): the next batch forms when all have ended, and K wait or the oldest has waited enough."""
+    state, policy = draft.state, draft.state.policy
+    if policy.batching != "static" or state.batch or not len(state.waiting):
+        return
+    due = min(seq.request.arrival_ns for seq in state.waiting) + policy.batch_window_ns
+    if len(state.waiting) < state.seats and draft.now < due:
+        draft.wake_ns = due
+        return
+    draft.forms_batch = True
+    _walk(draft, state.ordering.ranked(state.waiting), draft.try_join, lambda: 1)
+    draft.unpromise()
+
+
+def _walk(
+    draft: Draft, queue: Iterable[Sequence], attempt: Callable[[Sequence], Reason | None], left: Callable[[], int]
+) -> None:
+    """Down the queue in order; each admission past one that did not fit counts against `max_bypass` (A4, C23)."""
+    bound = draft.state.policy.max_bypass
+    passed: list[Sequence] = []
+    most = 0  # the greatest count among those passed
+    for seq in queue:
+        if seq.id in draft.entries:
+            continue
+        if seq.paused:
+            draft.notes[seq.id] = Reason.READER
+            continue
+        if bound is not None and passed and most >= bound:
+            draft.rest = Reason.BYPASS
+            return
+        if left() <= 0:
+            draft.rest = Reason.TOKENS
+            return
+        reason = attempt(seq)
+        if reason is None:
+            for other in passed:
+                draft.passed[other.id] = draft.passed.get(other.id, 0) + 1
+            most += 1
+        elif reason is Reason.SEATS:
+            draft.rest = reason
+            return
+        else:
+            draft.notes[seq.id] = reason
+            most = max(most if passed else 0, seq.bypassed + draft.passed.get(seq.id, 0))
+            passed.append(seq)

@@ -1,0 +1,112 @@
+"""Numbered, checkable statements about any state and any step. The numbers are those of the core's laws.
+
+`check(state)` reads the whole state and is for tests and for a look now and then; `check_plan` is cheap enough for
+every round of every run (E31.5).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from labkit.core.plan import Plan
+    from labkit.core.scheduler import State
+
+
+class InvariantError(Exception):
+    """Law `law` is broken: a fault of labkit, never of its input."""
+
+    def __init__(self, law: int, what: str) -> None:
+        super().__init__(f"law {law}: {what}")
+        self.law = law
+
+
+def _require(law: int, holds: bool, what: str) -> None:
+    if not holds:
+        raise InvariantError(law, what)
+
+
+def check_plan(state: State, plan: Plan) -> None:
+    """E31.5 for the round that has just been committed: Σq ≤ B, busy seats ≤ K, promises kept; every step real."""
+    items = plan.items
+    _require(5, plan is state.in_flight or not items, "the committed plan is not the round in progress")
+    _require(2, all(item.new_tokens > 0 for item in items), "an item without new positions")
+    tokens = sum(item.new_tokens for item in items)
+    _require(2, tokens <= state.budget.tokens, f"{tokens} new tokens in a round of {state.budget.tokens}")
+    _require(2, len(items) <= state.seats, f"{len(items)} busy seats of {state.seats}")
+    _require(7, 0 <= state.promised <= state.pool.free, f"{state.promised} pages promised, {state.pool.free} free")
+    _require(7, state.host_pages <= state.budget.host_pages, f"{state.host_pages} pages on the host")
+    queued = len(state.waiting) + len(state.active) + len(state.swapped)
+    _require(7, queued == len(state.live), f"{queued} requests in queues, {len(state.live)} live")
+
+
+def check(state: State) -> None:
+    """Everything that must hold between any two steps. Raises InvariantError with the law's number."""
+    from labkit.core.lifecycle import Status
+
+    for status, queue in (
+        (Status.WAITING, state.waiting),
+        (Status.ACTIVE, state.active),
+        (Status.SWAPPED, state.swapped),
+    ):
+        for seq in queue:
+            _require(6, seq.status is status, f"{seq.id!r} is {seq.status} in the {status.value} queue")
+            _require(7, state.live.get(seq.id) is seq, f"{seq.id!r} is queued but not live")
+        keys = [seq.key for seq in queue]
+        _require(8, keys == sorted(keys) and len(set(keys)) == len(keys), f"the {status.value} queue is out of order")
+    counts = state.counts
+    _require(7, counts["submitted"] == len(state.live) + counts["ended"], f"{counts} with {len(state.live)} live")
+    queued = len(state.waiting) + len(state.active) + len(state.swapped)
+    _require(7, queued == len(state.live), f"{queued} requests in queues, {len(state.live)} live")
+    _check_positions(state)
+    _check_pages(state)
+    work = Counter(seq.request.tenant for seq in state.live.values())
+    _require(7, work == state.work, f"work by tenant {state.work}, counted {dict(work)}")
+    balances = state.accounts.balances
+    _require(7, sum(balances.values()) == 0, f"credits do not add up to zero: {balances}")
+    for name, balance in balances.items():
+        cap = state.accounts.tenant(name).max_carry
+        _require(7, -cap <= balance <= cap, f"tenant {name!r} carries {balance}, at most {cap}")
+    _require(6, set(state.batch) <= set(state.live), "the batch holds ended requests")
+
+
+def _check_positions(state: State) -> None:
+    from labkit.core.lifecycle import Status
+
+    running = {item.id: item for item in state.in_flight.items} if state.in_flight else {}
+    for seq in state.live.values():
+        request = seq.request
+        base = request.prompt_tokens + (1 if request.prefilled else 0)
+        _require(2, seq.total == base + seq.emitted, f"{seq.id!r} wants {seq.total} positions, emitted {seq.emitted}")
+        _require(2, 0 <= seq.computed < seq.total, f"{seq.id!r} has {seq.computed} of {seq.total} positions")
+        bound = request.max_output_tokens
+        _require(7, seq.emitted < bound or seq in state.done, f"{seq.id!r} emitted {seq.emitted} of {bound}")
+        item = running.get(seq.id)
+        if item is not None and item.epoch == seq.epoch:
+            _require(5, item.context == seq.computed, f"{seq.id!r} runs from {item.context}, has {seq.computed}")
+        cached = seq.computed + (item.new_tokens if item else 0)
+        if seq.status is Status.ACTIVE:
+            _require(7, len(seq.table) == state.pages_for(cached), f"{seq.id!r}: {len(seq.table)} pages, {cached}")
+            if state.policy.admission == "reserve":
+                _require(7, len(seq.table) <= seq.bound_pages, f"{seq.id!r} holds more than its promise")
+        else:
+            _require(7, not seq.table and item is None, f"{seq.id!r} is not active but holds pages or runs")
+
+
+def _check_pages(state: State) -> None:
+    pool = state.pool
+    pool.audit()
+    uses = Counter(ref.id for seq in state.active for ref in seq.table)
+    for page, count in enumerate(pool.references):
+        _require(7, uses[page] == count, f"page {page}: {count} references, {uses[page]} in page tables")
+    for seq in state.active:
+        for ref in seq.table:
+            _require(5, pool.generations[ref.id] == ref.generation, f"{seq.id!r} holds a stale page {ref.id}")
+        _require(7, len(set(seq.table)) == len(seq.table), f"{seq.id!r} holds a page twice")
+    promised = sum(seq.bound_pages - len(seq.table) for seq in state.active)
+    promised = promised if state.policy.admission == "reserve" else 0
+    _require(7, promised == state.promised, f"{state.promised} pages promised, counted {promised}")
+    _require(7, state.promised <= pool.free, f"{state.promised} pages promised, {pool.free} free")
+    on_host = sum(seq.host_pages for seq in state.swapped)
+    _require(7, on_host == state.host_pages, f"{state.host_pages} pages on the host, counted {on_host}")
