@@ -26,9 +26,6 @@ def decide(state: State, now: int) -> Plan:
         draft = Draft(state, now, victims)
         _form_batch(draft)
         _fill(draft)
-        if not draft.items and draft.held_back:
-            draft.admit_anyway = True
-            _admit(draft, draft.tokens)
         if not draft.items and draft.stopped_by_seconds:
             draft.ignore_seconds = True
             _fill(draft)
@@ -39,6 +36,15 @@ def decide(state: State, now: int) -> Plan:
 
 
 def _fill(draft: Draft) -> None:
+    """Those who may run; and where they can't, those who would else wait for them."""
+    _classes(draft)
+    if not draft.items and (draft.closed or draft.held_back):
+        closed, draft.closed, draft.admit_anyway = draft.closed, False, True
+        _admit(draft, draft.tokens)
+        draft.closed, draft.admit_anyway = closed, False
+
+
+def _classes(draft: Draft) -> None:
     """A3: the classes in the phase policy's order, each within its share of the tokens."""
     policy, tokens = draft.state.policy, draft.state.budget.tokens
     if policy.phase == "prefill_first":
@@ -76,8 +82,11 @@ def _prompts(draft: Draft, share: int) -> None:
 
 
 def _admit(draft: Draft, share: int) -> None:
-    """Swapped requests first, then the waiting ones."""
+    """Swapped requests first, then the waiting ones; nobody takes the pages that were freed to break a deadlock."""
     state = draft.state
+    if draft.closed:
+        draft.rest = Reason.PAGES
+        return
     floor_ = draft.tokens - share
 
     def left() -> int:
@@ -86,6 +95,8 @@ def _admit(draft: Draft, share: int) -> None:
     def enter(seq: Sequence) -> Reason | None:
         return draft.try_enter(seq, left()) if left() > 0 else Reason.TOKENS
 
+    leaving = [state.live[victim.id] for victim in draft.victims.values() if victim.mode == "swap"]
+    draft.held_back = any(not seq.paused for seq in leaving)
     for seq in state.ordering.ranked(state.swapped):
         reason = None if seq.id in draft.entries else Reason.READER if seq.paused else enter(seq)
         if reason:

@@ -35,11 +35,12 @@ class Draft:
         self.passed: dict[str, int] = {}
         self.notes: dict[str, Reason] = {}
         self.rest = Reason.SEATS
-        self.transfers: list[int] = []
+        self.transfers: list[int] = list(state.owed)
         self.wake_ns: int | None = None
         self.forms_batch = False
         self.held_back = False  # a swapped request could not come back
         self.admit_anyway = False
+        self.closed = any(victim.mode != "fail" for victim in victims)  # what was freed is for those who run
         self.stopped_by_pages = False
         self.stopped_by_seconds = False
         self.ignore_seconds = False
@@ -97,6 +98,7 @@ class Draft:
                 return False
             self.pages -= 1
         self.tokens -= 1
+        self.ignore_seconds = False
         self.items[seq.id] = PlanItem(seq.id, seq.epoch, 1, context, False, True)
         return True
 
@@ -111,7 +113,8 @@ class Draft:
         if planned:
             self.load = self._load(without=seq.id)
         most = self._within_seconds(had + most, had + least, context, True) - had
-        if most > 0 and self._page_room(seq, context + had + least):
+        # Who has a step already makes nobody give way for a longer one.
+        if most > 0 and self._page_room(seq, context + had + least, may_evict=not planned):
             if self.grow:
                 most = min(most, (self._held(seq) + self.pages) * self.page - context - had)
             self._put(seq, had + most, context, True)
@@ -127,10 +130,10 @@ class Draft:
         most = min(want, room, want if limit is None else limit - had)
         return (most, 1) if most > 0 else (0, 0)
 
-    def _page_room(self, seq: Sequence, positions: int) -> bool:
+    def _page_room(self, seq: Sequence, positions: int, may_evict: bool = True) -> bool:
         """Pages for `positions` of an active request: free ones, else those of victims (growth)."""
         need = self.state.pages_for(positions) - self._held(seq)
-        if need <= self.pages or not self.grow or self._evict_for(seq, need):
+        if need <= self.pages or not self.grow or (may_evict and self._evict_for(seq, need)):
             return True
         self.stopped_by_pages = True
         return False
@@ -179,9 +182,16 @@ class Draft:
         """Seat a waiting or swapped request with its largest first step; None if it's in, else what stops it."""
         hits = self._hits(seq)
         reason = self._enter(seq, hits, share)
-        if reason in (Reason.SEATS, Reason.PAGES) and self._take_over(seq, hits, share):
+        if reason is not None and self._lacks(seq, hits) and self._take_over(seq, hits, share):
             return None
         return reason
+
+    def _lacks(self, seq: Sequence, hits: tuple[PageRef, ...]) -> bool:
+        """It is a seat or pages that it lacks, whatever else it lacks too."""
+        whole = self.state.first_prefill(seq)
+        first = seq.total if whole else self._begins_with(seq, hits) + 1
+        need = (self.state.pages_for(first) if self.grow else seq.bound_pages) - len(hits) + self._revived(hits)
+        return self.seats <= 0 or need > self.pages
 
     def try_join(self, seq: Sequence) -> Reason | None:
         """Make a waiting request a member of the static batch that forms now; tokens don't bind membership.
@@ -220,16 +230,19 @@ class Draft:
                 return Reason.PAGES
         elif seq.bound_pages - saved > self.pages:
             return Reason.PAGES
+        if seq.status is Status.SWAPPED:
+            self._transfer(seq.host_pages)
         most = self._within_seconds(most, least, context, prefill)
         if most <= 0:
+            if seq.status is Status.SWAPPED:
+                self.transfers.pop()
+                self.load = self._load()
             return Reason.SECONDS
         if self.grow:
             most = min(most, held - context)
             self.pages -= self.state.pages_for(context + most) - saved
         else:
             self.pages -= seq.bound_pages - saved
-        if seq.status is Status.SWAPPED:
-            self._transfer(seq.host_pages)
         self._seat(seq, hits)
         self._put(seq, most, context, prefill, pages_counted=True)
         return None
@@ -263,10 +276,9 @@ class Draft:
 
     def _hits(self, seq: Sequence) -> tuple[PageRef, ...]:
         """Published pages that it can share; at least one position is left to compute (law 10)."""
-        chain = self.state.chain(seq) if seq.status is Status.WAITING else None
-        if not chain:
+        if not seq.chain or seq.status is Status.SWAPPED:
             return ()
-        return tuple(self.state.pool.find(chain[: max(0, seq.prompt_tokens - 1) // self.page]))
+        return tuple(self.state.pool.find(seq.chain[: max(0, seq.prompt_tokens - 1) // self.page]))
 
     def _held_by(self, page: int) -> int:
         return self.state.pool.references[page] + self.holders.get(page, 0)
@@ -295,6 +307,9 @@ class Draft:
             self._transfer(len(seq.table))
         if victim.mode != "fail":
             self.notes[seq.id] = Reason.PREEMPTED
+        elif self.state.policy.static_finished == "compute" and seq.id in self.state.batch:
+            self.idle_seats += 1
+            self.load = self._load()
 
     def _transfer(self, pages: int) -> None:
         nbytes = pages * self.state.budget.page_bytes
@@ -354,6 +369,7 @@ class Draft:
         if self.grow and not pages_counted:
             self.pages -= max(0, self.state.pages_for(end) - self._held(seq))
         planned = self.items.get(seq.id)
+        self.ignore_seconds = False
         self.tokens -= count - (planned.new_tokens if planned else 0)
         self.items[seq.id] = PlanItem(seq.id, seq.epoch, count, context, prefill, end == seq.total)
         if self.load is not None:

@@ -85,7 +85,7 @@ class Sequence:
         self.table: list[PageRef] = []
         self.bound_pages = bound_pages
         self.host_pages = 0
-        self.chain: list[bytes] | None = None
+        self.chain: list[bytes] = []  # keys of its shareable pages
         self.published = 0
         self.bypassed = 0
         self.aged = False

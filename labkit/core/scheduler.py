@@ -50,6 +50,7 @@ class State:
         self.promised = 0
         self.host_pages = 0
         self.in_flight: Plan | None = None
+        self.owed: tuple[int, ...] = ()  # bytes of transfers that no round has carried yet
         self.done: list[Sequence] = []  # emitted their last token in the round that just ended
         self.doomed: list[Sequence] = []  # cancelled, expired or failed while they ran
         self.batch: set[str] = set()  # live members of the static batch
@@ -66,14 +67,6 @@ class State:
     def pages_for(self, positions: int) -> int:
         """Whole pages that hold so many positions."""
         return -(-positions // self.budget.page_tokens)
-
-    def chain(self, seq: Sequence) -> list[bytes]:
-        """Keys of the request's shareable pages; empty without prefix sharing."""
-        if seq.chain is None:
-            request = seq.request
-            runs = request.prefix if self.policy.prefix_sharing else ()
-            seq.chain = prefix_chain(request.tenant, runs, self.budget.page_tokens)
-        return seq.chain
 
     def first_prefill(self, seq: Sequence) -> bool:
         """Its prompt has to be computed in one round: chunking is off and it was never preempted."""
@@ -99,6 +92,8 @@ def submit(state: State, request: Request, now: int) -> list[Record]:
         state.counts["ended"] += 1
         return [{"event": "reject", "t": now, "id": seq.id, "epoch": 0, "reason": refused}]
     seq.to(Status.WAITING)
+    if state.policy.prefix_sharing:
+        seq.chain = prefix_chain(request.tenant, request.prefix, state.budget.page_tokens)
     state.live[seq.id] = seq
     state.work[request.tenant] = state.work.get(request.tenant, 0) + 1
     _queue(state, seq, now)
@@ -231,6 +226,7 @@ def commit(state: State, plan: Plan) -> list[Record]:
         if end > len(seq.table) * page:
             records.append(_take(state, seq, state.pages_for(end) - len(seq.table), plan.now))
     state.version += 1
+    state.owed = () if plan.items else plan.transfers
     if plan.items:
         state.in_flight = plan
         state.rounds += 1
@@ -253,7 +249,7 @@ def finish_round(state: State, now: int, seconds_ns: int, last: frozenset[str]) 
         if seq is None or seq.epoch != item.epoch:
             continue  # law 5: the one place where a stale result is dropped
         seq.computed = item.context + item.new_tokens
-        if seq.chain and seq.published < len(seq.chain):
+        if seq.published < len(seq.chain) and seq.doom is None:
             _publish(state, seq)
         if item.yields and seq.doom is None:
             seq.emitted += 1
@@ -302,6 +298,7 @@ def _seat(state: State, seq: Sequence, hits: tuple[PageRef, ...], from_swap: boo
     positions = len(hits) * state.budget.page_tokens
     if from_swap:
         positions = seq.computed
+        seq.published = positions // state.budget.page_tokens  # no round has filled these copies (law 10)
         nbytes = seq.host_pages * state.budget.page_bytes
         records.append({"event": "swap_in", "t": plan.now, "id": seq.id, "epoch": seq.epoch, "bytes": nbytes})
         state.host_pages -= seq.host_pages
@@ -401,10 +398,9 @@ def _end(state: State, seq: Sequence, outcome: Outcome, reason: str | None, now:
 
 def _publish(state: State, seq: Sequence) -> None:
     """Law 10: pages of a named prefix become shareable now that the round which filled them has committed."""
-    chain = state.chain(seq)
-    full = min(seq.computed // state.budget.page_tokens, len(chain))
+    full = min(seq.computed // state.budget.page_tokens, len(seq.chain))
     for index in range(seq.published, full):
-        state.pool.publish(seq.table[index], chain[index])
+        state.pool.publish(seq.table[index], seq.chain[index])
     seq.published = max(seq.published, full)
 
 

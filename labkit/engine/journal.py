@@ -148,8 +148,9 @@ def _checks() -> dict[str, Callable[[Record], str | None]]:
             try:
                 validate(event)
             except fastjsonschema.JsonSchemaValueException as error:
-                field = error.name.removeprefix("data.") or "the line"
-                return f"{field}: given {_short(error.value)}, expected {error.message.removeprefix(error.name + ' ')}"
+                where = str(error.name)
+                field = where.removeprefix("data.").removeprefix("data") or "the line"
+                return f"{field}: given {_short(error.value)}, expected: {error.message.removeprefix(where + ' ')}"
             return None
 
         return check

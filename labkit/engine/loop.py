@@ -32,6 +32,7 @@ from labkit.engine.notes import NoteBook
 from labkit.engine.outputs import Stream, direct
 
 Record = dict[str, Any]
+_EARLY_ENDS = frozenset({"cancel", "expire", "fail"})
 CANCEL, ROUND, END, DRAIN, TIMER = range(5)  # the order of what is due at one instant
 
 
@@ -266,7 +267,8 @@ class Engine:
         self._record(shed(state, now))
         invariants.check_plan(state, plan)
         if not items:
-            self._idle(now, plan)
+            # An empty plan that made room is followed at once by one that can use it (law 9).
+            self._plan(now) if plan.victims else self._idle(now, plan)
             return
         result = self.executor.run(plan)
         self._round = {
@@ -313,8 +315,10 @@ class Engine:
     def _record(self, records: list[Record]) -> None:
         """Journal what the core has changed, and let the output side follow."""
         for record in records:
-            self.sink(record)
             kind = record["event"]
+            if self.streams and kind in _EARLY_ENDS:
+                self._read_now(record)
+            self.sink(record)
             if kind == "token":
                 if self.streams:
                     self._on_token(record)
@@ -337,17 +341,27 @@ class Engine:
         elif record["event"] == "finish":
             self._record(stream.hand_over(now))
             self._after_delivery(stream, now)
+            self._close_if_read(stream, now + stream.client.network_ns)
         else:
-            if stream.next_read_ns == now:
-                self._record(stream.drain(now))
             del self.streams[request_id]
             self.source.notify_end(request_id, now)
 
+    def _read_now(self, record: Record) -> None:
+        """What the client has read by the very instant at which its request is cancelled is delivered."""
+        stream = self.streams.get(record["id"])
+        if stream is not None and stream.next_read_ns == record["t"]:
+            self._record(stream.drain(record["t"]))
+
     def _on_deliver(self, record: Record) -> None:
-        stream = self.streams[record["id"]]
-        if record["id"] not in self.state.live and stream.read == stream.emitted:
-            del self.streams[record["id"]]
-            self.source.notify_end(record["id"], record["at"])
+        stream = self.streams.get(record["id"])
+        if stream is not None:
+            self._close_if_read(stream, record["at"])
+
+    def _close_if_read(self, stream: Stream, at_ns: int) -> None:
+        """The request has ended and its client has read the last token: a closed loop's user may go on."""
+        if stream.id not in self.state.live and stream.read == stream.emitted:
+            if self.streams.pop(stream.id, None):
+                self.source.notify_end(stream.id, at_ns)
 
     _FOLLOW: dict[str, Callable[[Engine, Record], None]] = {
         "deliver": _on_deliver,

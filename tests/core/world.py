@@ -1,0 +1,192 @@
+"""A scheduler under a test's hands: every event of its life by a call, every law checked after each.
+
+The checks here that are not `invariants.check` are written from the laws' text, not from the code.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from fractions import Fraction
+
+from labkit.core import invariants
+from labkit.core.decide import decide
+from labkit.core.lifecycle import Status
+from labkit.core.plan import Plan, Reason
+from labkit.core.scheduler import (
+    State,
+    commit,
+    end_early,
+    finish_round,
+    pause,
+    refresh_ages,
+    set_seats,
+    settle,
+    shed,
+    submit,
+)
+from labkit.core.types import Budget, Outcome, Policy, Request, Setup, Tenant
+from labkit.executors.costs import LinearCost
+
+MS = 1_000_000
+TERMINAL = {"finish", "reject", "cancel", "expire", "fail"}
+
+
+def cost(**coefficients: int) -> LinearCost:
+    """A linear cost in whole ms."""
+    given = {"fixed": 2, "per_token": 1} | coefficients
+    return LinearCost(**{name: Fraction(value * MS) for name, value in given.items()})
+
+
+class World:
+    """One state, its clock, and what a client has seen of it."""
+
+    def __init__(self, budget: Budget, policy: Policy, tenants: dict[str, Tenant] | None = None) -> None:
+        setup = Setup(budget, policy, tenants or {}, Fraction(budget.tokens))
+        self.state = State(setup, cost())
+        self.now = 0
+        self.plan: Plan | None = None
+        self.tokens: Counter[str] = Counter()
+        self.ends: dict[str, str] = {}
+        self.reached: dict[str, int] = {}  # most positions a request ever had
+        self.mark: dict[str, int] = {}  # that number at its last preemption
+        self.place = 0
+        self.published: set[tuple[int, int]] = set()
+
+    # ------------------------------------------------------------------------------------------------ events
+
+    def arrive(self, name: str, prompt: int, bound: int, **more: object) -> None:
+        request = Request(name, self.place, self.now, prompt, bound, **more)  # type: ignore[arg-type]
+        self.place += 1
+        self._saw(submit(self.state, request, self.now))
+
+    def end(self, name: str, outcome: Outcome = Outcome.CANCELLED) -> None:
+        self._saw(end_early(self.state, name, outcome, None, self.now))
+
+    def pause(self, name: str, paused: bool) -> None:
+        pause(self.state, name, paused)
+        self._check()
+
+    def seats(self, seats: int) -> None:
+        set_seats(self.state, seats)
+        self._check()
+
+    def plan_round(self) -> Plan:
+        """Decide and commit; nothing may be in flight."""
+        refresh_ages(self.state, self.now)
+        before = pickle.dumps(self.state)
+        plan = decide(self.state, self.now)
+        assert pickle.dumps(self.state) == before, "law 3: decide changed the state"
+        self._check_plan(plan)
+        victims = {victim.id: self.state.live[victim.id] for victim in plan.victims}
+        for name, seq in victims.items():
+            self.mark[name] = max(self.mark.get(name, 0), seq.computed)
+        self._saw(commit(self.state, plan))
+        invariants.check_plan(self.state, plan)
+        self._saw(shed(self.state, self.now))
+        self.plan = plan if plan.items else None
+        return plan
+
+    def end_round(self, last: frozenset[str] = frozenset()) -> None:
+        """The round in flight ends; `last`: whose token was the last."""
+        assert self.plan is not None
+        self.now += 10 * MS
+        for item in self.plan.items:
+            self.reached[item.id] = max(self.reached.get(item.id, 0), item.context + item.new_tokens)
+        self._saw(finish_round(self.state, self.now, 10 * MS, last), check=False)
+        self._saw(settle(self.state, self.now))
+        self.plan = None
+
+    # ------------------------------------------------------------------------------------------------ what must hold
+
+    def _check(self) -> None:
+        invariants.check(self.state)
+
+    def _saw(self, records: list[dict], check: bool = True) -> None:
+        for record in records:
+            name = record.get("id")
+            if record["event"] == "token":
+                assert name not in self.ends, f"law 6: a token of {name} after its end"
+                self.tokens[name] += 1
+                assert record["index"] == self.tokens[name], "law 7: each token once, in order"
+            elif record["event"] in TERMINAL:
+                assert name not in self.ends, f"law 6: {name} ends twice"
+                self.ends[name] = record["event"]
+            elif record["event"] == "admit":
+                assert name not in self.ends, f"law 6: {name} comes back to life"
+                for ref in record["shared"]:
+                    assert tuple(ref) in self.published, "law 10: a page is shared that no committed round has filled"
+        index = self.state.pool._index
+        self.published |= {(page, self.state.pool.generations[page]) for page in index.values()}
+        if check:
+            self._check()
+
+    def _check_plan(self, plan: Plan) -> None:
+        state, budget, policy = self.state, self.state.budget, self.state.policy
+        assert sum(item.new_tokens for item in plan.items) <= budget.tokens, "E31.5: tokens"
+        assert len(plan.items) <= state.seats, "E31.5: seats"
+        names = [item.id for item in plan.items]
+        assert len(set(names)) == len(names), "a request runs twice in one round"
+        victims = {victim.id for victim in plan.victims}
+        assert not victims & set(names), "a victim runs"
+        entering = {entry.id for entry in plan.entries}
+        assert not victims & entering, "a victim is readmitted in the same round"
+        self._check_victims(plan)
+        for item in plan.items:
+            seq = state.live[item.id]
+            assert not seq.paused, "a paused request runs"
+            assert item.context + item.new_tokens <= seq.total, "law 2: more than is wanted"
+            assert item.yields == (item.context + item.new_tokens == seq.total)
+            limit = policy.prefill_chunk
+            assert limit is None or not item.prefill or item.new_tokens <= limit, "chunk limit"
+        for entry in plan.entries:
+            prompt = state.live[entry.id].request.prompt_tokens
+            assert len(entry.hits) * budget.page_tokens < max(prompt, 1), "law 10: nothing left to compute"
+        stays = [seq for seq in state.active if seq.id not in victims]
+        runnable = [seq for seq in stays if not seq.paused]
+        if policy.batching == "continuous" or state.batch:
+            assert plan.items or not runnable, "law 9: active requests could run and the round is empty"
+        alone = policy.batching == "continuous" and not stays and not len(state.swapped)
+        if alone and any(not seq.paused for seq in state.waiting):
+            assert plan.items, "law 9: a waiting request could run and the round is empty"
+        self._check_reasons(plan, entering, victims)
+
+    def _check_victims(self, plan: Plan) -> None:
+        state, policy = self.state, self.state.policy
+        for victim in plan.victims:
+            seq, other = state.live[victim.id], state.live[victim.to]
+            assert seq.status is Status.ACTIVE
+            assert seq is other or state.ordering.outranks(other, seq), "law 8: a victim outranks whom it makes room for"
+            if victim.mode == "fail":
+                assert policy.preemption == "none"
+                continue
+            assert policy.preemption != "none"
+            gained = seq.computed - self.mark.get(victim.id, 0)
+            # The one exception (scenario.md, Pages): all would skip, so the lowest-ranked gives way whatever it gained.
+            lowest = all(o is seq or state.ordering.outranks(o, seq) for o in state.active)
+            assert victim.id not in self.mark or gained >= policy.min_run_tokens or lowest, "law 9: min_run_tokens"
+
+    def _check_reasons(self, plan: Plan, entering: set[str], victims: set[str]) -> None:
+        """Law 11: each reason is true of the state that the plan leaves."""
+        state, budget = self.state, self.state.budget
+        used = sum(item.new_tokens for item in plan.items)
+        seated = list(state.active)  # victims too: a seat that comes free in this round is filled in the next
+        lends = "active" not in state.policy.backpressure
+        busy = sum(1 for seq in seated if not (lends and seq.paused)) + len(entering)
+        for seq in [*state.waiting, *state.swapped]:
+            if seq.id in entering:
+                assert seq.id not in plan.notes, "law 11: a reason to wait for one who runs"
+                continue
+            reason = plan.why(seq.id)
+            if reason is Reason.SEATS:
+                assert busy >= state.seats or len(plan.items) >= state.seats
+            elif reason is Reason.TOKENS and state.policy.phase != "shared":
+                assert used == budget.tokens or state.first_prefill(seq), "tokens were left"
+            elif reason is Reason.PAGES:
+                assert budget.pages is not None, "no page budget, yet pages stop it"
+            elif reason is Reason.READER:
+                assert seq.paused
+            elif reason is Reason.SECONDS:
+                assert budget.round_ns is not None
+            elif reason is Reason.PREEMPTED:
+                assert seq.id in victims
