@@ -317,6 +317,7 @@ def preempt(w, r):
     swap = w.preemption == "swap" or (w.preemption == "cheapest" and swap_is_cheaper(w, r, size))
     if swap and w.host_bytes is not None and sum(x.host for x in w.all) + size > w.host_bytes:
         swap = False
+    swap = swap and size > 0  # nothing to move: nothing to recompute either
     r.mark = max(r.mark, r.computed)  # its high-water mark
     r.preemptions += 1
     r.since = w.now
@@ -541,6 +542,7 @@ def takeover(w, r):
             for v in victims[:count]:
                 preempt(w, v)
             return admit(w, r)
+        w.seconds_stop = w.seconds_stop or trial.seconds_stop
     return False
 
 
@@ -569,7 +571,7 @@ def admissions(w):
     for r in ranked(w, in_state(w, "swapped")):
         if r.paused(w.now):  # OPEN: one whose reader is full neither comes back nor blocks the others
             continue
-        if r in w.victims or not admit(w, r):
+        if r in w.victims or not (admit(w, r) or takeover(w, r)):
             blocked = True
     w.blocked = w.blocked or blocked
     if not blocked:

@@ -40,7 +40,8 @@ def _fill(draft: Draft) -> None:
     _classes(draft)
     if not draft.items and (draft.closed or draft.held_back):
         closed, draft.closed, draft.admit_anyway = draft.closed, False, True
-        _admit(draft, draft.tokens)
+        draft.begin_pass(draft.tokens)
+        _admit(draft)
         draft.closed, draft.admit_anyway = closed, False
 
 
@@ -73,45 +74,38 @@ def _decode(draft: Draft, share: int) -> None:
 
 def _prompts(draft: Draft, share: int) -> None:
     """Prompt chunks of active requests, then admissions, within one share of the tokens."""
-    floor_ = draft.tokens - share  # the share is used up when so many are left
+    draft.begin_pass(share)
     for seq in draft.runnable(decode=False):
         may_start = seq.id in draft.items or len(draft.items) < draft.state.seats
-        if may_start and draft.tokens > floor_ and seq.id not in draft.victims:
-            draft.add_chunk(seq, draft.tokens - floor_)
-    _admit(draft, draft.tokens - floor_)
+        if may_start and draft.left > 0 and seq.id not in draft.victims:
+            draft.add_chunk(seq)
+    _admit(draft)
 
 
-def _admit(draft: Draft, share: int) -> None:
+def _admit(draft: Draft) -> None:
     """Swapped requests first, then the waiting ones; nobody takes the pages that were freed to break a deadlock."""
     state = draft.state
     if draft.closed:
         draft.rest = Reason.PAGES
         return
-    floor_ = draft.tokens - share
-
-    def left() -> int:
-        return min(draft.tokens, draft.tokens - floor_)
-
-    def enter(seq: Sequence) -> Reason | None:
-        return draft.try_enter(seq, left()) if left() > 0 else Reason.TOKENS
 
     leaving = [state.live[victim.id] for victim in draft.victims.values() if victim.mode == "swap"]
     draft.held_back = any(not seq.paused for seq in leaving)
     for seq in state.ordering.ranked(state.swapped):
-        reason = None if seq.id in draft.entries else Reason.READER if seq.paused else enter(seq)
+        reason = None if seq.id in draft.entries else Reason.READER if seq.paused else draft.try_enter(seq)
         if reason:
             draft.notes[seq.id] = reason
             draft.held_back |= reason is not Reason.READER
     queue = state.ordering.ranked(state.waiting)
     if state.policy.batching == "static":
         members = [seq for seq in queue if seq.id in state.batch]
-        _walk(draft, members, enter, left)
+        _walk(draft, members, draft.try_enter)
         if not draft.forms_batch:
             draft.rest = Reason.BATCH if state.batch else Reason.WINDOW
     elif draft.held_back and not draft.admit_anyway:
         draft.rest = Reason.SWAPPED
     else:
-        _walk(draft, queue, enter, left)
+        _walk(draft, queue, draft.try_enter)
 
 
 def _form_batch(draft: Draft) -> None:
@@ -124,13 +118,11 @@ def _form_batch(draft: Draft) -> None:
         draft.wake_ns = due
         return
     draft.forms_batch = True
-    _walk(draft, state.ordering.ranked(state.waiting), draft.try_join, lambda: 1)
+    _walk(draft, state.ordering.ranked(state.waiting), draft.try_join)
     draft.unpromise()
 
 
-def _walk(
-    draft: Draft, queue: Iterable[Sequence], attempt: Callable[[Sequence], Reason | None], left: Callable[[], int]
-) -> None:
+def _walk(draft: Draft, queue: Iterable[Sequence], attempt: Callable[[Sequence], Reason | None]) -> None:
     """Down the queue in order; each admission past one that did not fit counts against `max_bypass` (A4, C23)."""
     bound = draft.state.policy.max_bypass
     passed: list[Sequence] = []
@@ -144,7 +136,7 @@ def _walk(
         if bound is not None and passed and most >= bound:
             draft.rest = Reason.BYPASS
             return
-        if left() <= 0:
+        if draft.left <= 0:
             draft.rest = Reason.TOKENS
             return
         reason = attempt(seq)

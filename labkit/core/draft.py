@@ -28,6 +28,8 @@ class Draft:
         self.grow = policy.admission == "grow"
         self.page = state.budget.page_tokens
         self.tokens = state.budget.tokens
+        self.share = self.tokens  # what prompts may take in this pass over the queues
+        self.added: dict[str, int] = {}  # what each has taken of it
         self.pages = state.available_pages
         self.items: dict[str, PlanItem] = {}
         self.entries: dict[str, Entry] = {}
@@ -70,6 +72,16 @@ class Draft:
             return seq.prompt_tokens
         return len(hits) * self.page
 
+    def begin_pass(self, share: int) -> None:
+        """Prompts begin to take up to `share` tokens."""
+        self.share = share
+        self.added = {}
+
+    @property
+    def left(self) -> int:
+        """Tokens that the next prompt may still take in this pass."""
+        return min(self.tokens, self.share - sum(self.added.values()))
+
     def runnable(self, decode: bool) -> list[Sequence]:
         """Active requests that may run and whose next step is a decode (planned ones left out), or is not, in order."""
         found = []
@@ -91,49 +103,56 @@ class Draft:
         if self.load is not None:
             if not self._within_seconds(1, 1, context, False):
                 return False
-            self.load.add(1, context, False)
         if self.grow and context % self.page == 0:  # its last page is full
-            if not self._page_room(seq, context + 1):
-                self.load = self._load()
+            if not self._page_room(seq, 1, False):
                 return False
             self.pages -= 1
+        if self.load is not None:
+            self.load.add(1, context, False)
         self.tokens -= 1
         self.ignore_seconds = False
         self.items[seq.id] = PlanItem(seq.id, seq.epoch, 1, context, False, True)
         return True
 
-    def add_chunk(self, seq: Sequence, share: int) -> None:
+    def add_chunk(self, seq: Sequence) -> None:
         """The largest prompt step of an active request; one that is planned already is made longer."""
         planned = self.items.get(seq.id)
         had = planned.new_tokens if planned else 0
         context = self.context(seq)
-        most, least = self._chunk(seq, context + had, had, min(share, self.tokens))
+        most, least = self._chunk(seq, context + had, had)
         if not most:
             return
         if planned:
             self.load = self._load(without=seq.id)
         most = self._within_seconds(had + most, had + least, context, True) - had
-        # Who has a step already makes nobody give way for a longer one.
-        if most > 0 and self._page_room(seq, context + had + least, may_evict=not planned):
+        if most > 0 and self._page_room(seq, least, True):
+            most = self._within_seconds(had + most, had + least, context, True) - had
             if self.grow:
                 most = min(most, (self._held(seq) + self.pages) * self.page - context - had)
             self._put(seq, had + most, context, True)
         if planned:
             self.load = self._load()
 
-    def _chunk(self, seq: Sequence, start: int, had: int, room: int) -> tuple[int, int]:
+    def _chunk(self, seq: Sequence, start: int, had: int) -> tuple[int, int]:
         """Most and fewest new positions from `start` that chunk limit and tokens allow; (0, 0) for none."""
-        want = seq.total - start
+        want, room = seq.total - start, self.left
         if self.state.first_prefill(seq):
             return (want, want) if 0 < want <= room else (0, 0)
         limit = self.state.policy.prefill_chunk
         most = min(want, room, want if limit is None else limit - had)
         return (most, 1) if most > 0 else (0, 0)
 
-    def _page_room(self, seq: Sequence, positions: int, may_evict: bool = True) -> bool:
-        """Pages for `positions` of an active request: free ones, else those of victims (growth)."""
-        need = self.state.pages_for(positions) - self._held(seq)
-        if need <= self.pages or not self.grow or (may_evict and self._evict_for(seq, need)):
+    def _page_room(self, seq: Sequence, least: int, prefill: bool) -> bool:
+        """Pages for the smallest step of an active request: free ones, else those of victims (growth).
+
+        Who has a step already makes nobody give way for a longer one.
+        """
+        if not self.grow:
+            return True
+        planned = self.items.get(seq.id)
+        had = planned.new_tokens if planned else 0
+        need = self.state.pages_for(self.context(seq) + had + least) - self._held(seq)
+        if need <= self.pages or (not planned and self._evict_for(seq, need, least, prefill)):
             return True
         self.stopped_by_pages = True
         return False
@@ -148,7 +167,7 @@ class Draft:
             return len(seq.table)
         return max(len(entry.hits), self.state.pages_for(self.context(seq)))
 
-    def _evict_for(self, grower: Sequence, need: int) -> bool:
+    def _evict_for(self, grower: Sequence, need: int, least: int, prefill: bool) -> bool:
         """Growth: active requests below the grower, unprotected and not yet planned, give way, lowest first."""
         if self.state.policy.preemption == "none":
             return False
@@ -160,7 +179,9 @@ class Draft:
                 continue
             self._give_way(seq, Victim(seq.id, self._mode(seq), grower.id))
             if need <= self.pages:
-                return True
+                if self._within_seconds(least, least, self.context(grower), prefill):
+                    return True
+                break  # moving its pages to the host would take too long
         self._restore(before)
         return False
 
@@ -178,11 +199,13 @@ class Draft:
 
     # ------------------------------------------------------------------------------------- admissions
 
-    def try_enter(self, seq: Sequence, share: int) -> Reason | None:
+    def try_enter(self, seq: Sequence) -> Reason | None:
         """Seat a waiting or swapped request with its largest first step; None if it's in, else what stops it."""
         hits = self._hits(seq)
-        reason = self._enter(seq, hits, share)
-        if reason is not None and self._lacks(seq, hits) and self._take_over(seq, hits, share):
+        if self.left <= 0:
+            return Reason.TOKENS
+        reason = self._enter(seq, hits)
+        if reason is not None and self._lacks(seq, hits) and self._take_over(seq, hits):
             return None
         return reason
 
@@ -214,13 +237,12 @@ class Draft:
             members = (self.state.live[name] for name in self.entries)
             self.pages += sum(self.state.pages_for(seq.total) - self._held(seq) for seq in members)
 
-    def _enter(self, seq: Sequence, hits: tuple[PageRef, ...], share: int) -> Reason | None:
+    def _enter(self, seq: Sequence, hits: tuple[PageRef, ...]) -> Reason | None:
         if self.seats <= 0 or len(self.items) >= self.state.seats:
             return Reason.SEATS
         context = self._begins_with(seq, hits)
         prefill = not _decodes(seq, context)
-        room = min(share, self.tokens)
-        most, least = self._chunk(seq, context, 0, room) if prefill else (min(1, room), 1)
+        most, least = self._chunk(seq, context, 0) if prefill else (min(1, self.left), 1)
         if most <= 0:
             return Reason.TOKENS
         saved = len(hits) - self._revived(hits)
@@ -255,19 +277,19 @@ class Draft:
         self.notes.pop(seq.id, None)
         insort(self.active, seq, key=self.rank)
 
-    def _take_over(self, seq: Sequence, hits: tuple[PageRef, ...], share: int) -> bool:
+    def _take_over(self, seq: Sequence, hits: tuple[PageRef, ...]) -> bool:
         """Priority: strictly lower, lower-ranked, unprotected active ones give way if together they suffice."""
         policy = self.state.policy
         if policy.order != "priority" or policy.preemption == "none":
             return False
-        before, tokens = self._save(), self.tokens
+        before = self._save()
         for other in self.active[::-1]:
             if other.request.priority >= seq.request.priority or self.rank(other) < self.rank(seq):
                 continue
             if other.id in self.victims or other.id in self.entries or self.protected(other):
                 continue
             self._give_way(other, Victim(other.id, self._mode(other), seq.id))
-            if self._enter(seq, hits, share + self.tokens - tokens) is None:
+            if self._enter(seq, hits) is None:
                 return True
         self._restore(before)
         return False
@@ -301,6 +323,7 @@ class Draft:
             self.seats += 1
         if seq.id in self.items:
             self.tokens += self.items.pop(seq.id).new_tokens
+            self.added.pop(seq.id, None)
             self.load = self._load()
         self.victims[seq.id] = victim
         if victim.mode == "swap":
@@ -349,15 +372,18 @@ class Draft:
         limit = self.state.budget.round_ns
         if self.load is None or limit is None:
             return most
-        low, high = least - 1, most + 1  # the estimate grows with the step: low fits, high does not
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self.load.ns_with(middle, context, prefill) <= limit:
-                low = middle
-            else:
-                high = middle
-        if low >= least:
-            return low
+        # Within a length bucket the estimate grows with the step; across an edge it may fall (others are padded less).
+        edges = [edge for edge in self.state.estimate.edges if prefill and least <= edge < most]
+        for bottom, top in zip([least, *(e + 1 for e in edges)][::-1], [*edges, most][::-1], strict=True):
+            low, high = bottom - 1, top + 1  # low fits, high does not
+            while high - low > 1:
+                middle = (low + high) // 2
+                if self.load.ns_with(middle, context, prefill) <= limit:
+                    low = middle
+                else:
+                    high = middle
+            if low >= bottom:
+                return low
         if self.ignore_seconds and not self.items:
             return least
         self.stopped_by_seconds = True
@@ -370,12 +396,14 @@ class Draft:
             self.pages -= max(0, self.state.pages_for(end) - self._held(seq))
         planned = self.items.get(seq.id)
         self.ignore_seconds = False
-        self.tokens -= count - (planned.new_tokens if planned else 0)
+        added = count - (planned.new_tokens if planned else 0)
+        self.tokens -= added
+        self.added[seq.id] = self.added.get(seq.id, 0) + added
         self.items[seq.id] = PlanItem(seq.id, seq.epoch, count, context, prefill, end == seq.total)
         if self.load is not None:
             self.load.add(count, context, prefill)
 
-    _KEPT = ("tokens", "pages", "seats", "items", "entries", "victims", "notes", "transfers", "holders", "active")
+    _KEPT = ("tokens", "added", "pages", "seats", "items", "entries", "victims", "notes", "transfers", "holders", "active")
 
     def _save(self) -> dict[str, object]:
         return {name: copy.copy(getattr(self, name)) for name in self._KEPT}

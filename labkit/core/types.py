@@ -166,6 +166,11 @@ class RoundLoad(Protocol):
 class RoundCost(Protocol):
     """A model of how long a round takes (C13). The scheduler plans by one, the virtual executor lives by another."""
 
+    @property
+    def edges(self) -> tuple[int, ...]:
+        """Chunk lengths beyond which a longer chunk may make the round shorter (bucket edges), ascending."""
+        ...
+
     def begin(self, idle_seats: int = 0) -> RoundLoad:
         """An empty round. `idle_seats`: ended members of a static batch that the kernel goes on computing."""
         ...
