@@ -189,6 +189,8 @@ class World:
         self.batch = []                      # static: members of the present batch
         self.items, self.victims, self.moved, self.owed, self.first_admitted = {}, [], [], [], []
         self.pass_no, self.pass_limit, self.force = 0, ENDLESS, False
+        self.coming = 0  # bytes that come back from the host in this plan: its room is free only afterwards
+        self.evicted_now = self.read_otherwise = False
         self.blocked = self.seconds_stop = self.last_resort = False
         self.round, self.rounds, self.last_end, self.busy = None, [], 0, 0
 
@@ -228,6 +230,7 @@ def free_pages(w):
 def take_page(w, r):
     if w.pool - len(w.refs) - len(w.cached) <= 0:  # no plain page left: the oldest release goes
         old = w.cached.pop(0)
+        w.evicted_now = True
         del w.index[w.key_of.pop(old)]
     r.table.append(w.next_page)
     w.refs[w.next_page] = 1
@@ -253,6 +256,7 @@ def release(w, r, keep=0):
 
 def hits_of(w, r):
     """Pages of the longest chain of leading whole pages that the index holds."""
+    w.read_otherwise = w.read_otherwise or (w.evicted_now and bool(r.keys))
     found = []
     if w.sharing:
         for key in r.keys[:max(0, (r.prompt - 1) // w.page)]:
@@ -315,7 +319,7 @@ def preempt(w, r):
     release(w, r, keep=pages_for(w, r.computed))  # what the lost item had taken
     size = len(r.table) * w.page * w.token_bytes
     swap = w.preemption == "swap" or (w.preemption == "cheapest" and swap_is_cheaper(w, r, size))
-    if swap and w.host_bytes is not None and sum(x.host for x in w.all) + size > w.host_bytes:
+    if swap and w.host_bytes is not None and w.coming + sum(x.host for x in w.all) + size > w.host_bytes:
         swap = False
     swap = swap and size > 0  # nothing to move: nothing to recompute either
     r.mark = max(r.mark, r.computed)  # its high-water mark
@@ -486,6 +490,7 @@ def enter(w, r, hits, start):
     coming_back = r.state == "swapped"
     if coming_back:
         w.moved.append(r.host)
+        w.coming += r.host
         r.host = 0
     for page in hits:
         if page in w.refs:
@@ -635,6 +640,7 @@ def form_batch(w):
 
 def plan(w):
     w.items, w.victims, w.moved, w.first_admitted, w.last_resort = {}, [], list(w.owed), [], False
+    w.coming, w.evicted_now = 0, False
     for r in in_state(w, "waiting") + in_state(w, "swapped"):
         if w.aging is not None and w.now - r.since > w.aging:
             r.aged = True
@@ -653,6 +659,7 @@ def plan(w):
         lowest = ranked(w, in_state(w, "active"))[-1]
         if w.preemption == "none":
             end(w, lowest, "failed", "capacity")
+            w.read_otherwise = w.read_otherwise or w.order == "credit"
             give_back(w)
         else:
             preempt(w, lowest)
@@ -855,6 +862,11 @@ def row(w, r, stop):
 
 def result_of(scenario):
     """The result object of a valid scenario with `requests`."""
+    return simulated(scenario)[1]
+
+
+def simulated(scenario):
+    """The world after the run, and the result object."""
     w = simulate(scenario)
     sent = sorted((r for r in w.all if r.state != "future"), key=lambda r: (r.arrival, r.place))
     stop = w.now if w.until is None else max(w.until, w.last_end)
@@ -868,7 +880,7 @@ def result_of(scenario):
     summary["seconds"] = seconds(length)
     summary["busy_seconds"] = seconds(w.busy)
     summary["recompute_ratio"] = float(Fraction(again, computed - again)) if computed != again else None
-    return {"schema": "labkit.result/1", "requests": rows, "rounds": w.rounds, "summary": summary}
+    return w, {"schema": "labkit.result/1", "requests": rows, "rounds": w.rounds, "summary": summary}
 
 
 def dumps(result):

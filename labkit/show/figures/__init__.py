@@ -1,0 +1,1 @@
+"""Figures: pure functions from results to a `Picture`. No pyplot, no widgets, no engine."""
