@@ -480,7 +480,10 @@ def admission_room(w, r):
     free = free_pages(w) - sum(1 for page in hits if page not in w.refs)
     if w.reserve:
         return hits, start, ENDLESS if pages_for(w, r.prompt + r.bound) - len(hits) <= free else 0
-    return hits, start, max(0, (len(hits) + free) * w.page - start)
+    room = max(0, (len(hits) + free) * w.page - start)
+    if r.state == "waiting" and r.preemptions and room < r.total - start:
+        room = 0  # one that lost its cache comes back when all of it fits again
+    return hits, start, room
 
 
 def enter(w, r, hits, start):

@@ -211,10 +211,16 @@ class Draft:
 
     def _lacks(self, seq: Sequence, hits: tuple[PageRef, ...]) -> bool:
         """It is a seat or pages that it lacks, whatever else it lacks too."""
-        whole = self.state.first_prefill(seq)
-        first = seq.total if whole else self._begins_with(seq, hits) + 1
-        need = (self.state.pages_for(first) if self.grow else seq.bound_pages) - len(hits) + self._revived(hits)
-        return self.seats <= 0 or need > self.pages
+        first = seq.total if self.state.first_prefill(seq) else self._begins_with(seq, hits) + 1
+        pages = self.state.pages_for(self._needs(seq, first)) if self.grow else seq.bound_pages
+        return self.seats <= 0 or pages - len(hits) + self._revived(hits) > self.pages
+
+    def _needs(self, seq: Sequence, first: int) -> int:
+        """Positions that must fit before it is seated under `grow`: its first step, or all that it lost.
+
+        Who was preempted with half of its positions in reach would compute them only to lose them again (C28).
+        """
+        return seq.total if seq.preemptions and seq.status is Status.WAITING else first
 
     def try_join(self, seq: Sequence) -> Reason | None:
         """Make a waiting request a member of the static batch that forms now; tokens don't bind membership.
@@ -248,7 +254,7 @@ class Draft:
         saved = len(hits) - self._revived(hits)
         if self.grow:
             held = (len(hits) + self.pages - self._revived(hits)) * self.page
-            if context + least > held:
+            if self._needs(seq, context + least) > held:
                 return Reason.PAGES
         elif seq.bound_pages - saved > self.pages:
             return Reason.PAGES

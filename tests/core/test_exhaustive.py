@@ -1,0 +1,285 @@
+"""Every order of events of a small world, none left out: three requests, three pages, eight events.
+
+An event is an arrival, a cancel, a reader's pause or resume, or the end of a round with any subset of its yielding
+requests having had their last token. Between events, whenever no round is in flight, the next one may start or not yet
+(so that several events can fall on one instant). States that can no longer be told apart are visited once.
+
+At every state, and not only at the last ones: if nothing else happens and all readers read, everything ends within the
+number of rounds that law 9 allows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import chain, combinations
+
+import pytest
+
+from labkit.core.lifecycle import Sequence, Status
+from labkit.core.types import Budget, Policy, Tenant
+from tests.core.world import World
+
+SHORT, FULL = 6, 8
+PAGES = Budget(tokens=6, seats=3, pages=3, page_tokens=2, page_bytes=2)
+# name: (prompt, bound, the rest). Alone, each fits into the three pages of two positions; no two do to the end.
+REQUESTS: dict[str, tuple[int, int, dict]] = {
+    "A": (3, 3, {"priority": 0, "tenant": "one", "prefix": (("s", 3),)}),
+    "B": (3, 2, {"priority": 1, "tenant": "one", "prefix": (("s", 2), ("t", 1))}),
+    "C": (1, 3, {"priority": 2, "tenant": "two", "prefix": (("s", 1),)}),
+}
+TENANTS = {"one": Tenant(Fraction(1), Fraction(4)), "two": Tenant(Fraction(2), Fraction(4))}
+
+
+def budget(**changes: int) -> Budget:
+    fields = {name: getattr(PAGES, name) for name in Budget.__dataclass_fields__}
+    return Budget(**fields | changes)
+
+
+# name: (budget, policy, what has to have happened somewhere in eight events, what may not happen at all)
+Case = tuple[Budget, Policy, set[str], set[str]]
+POLICIES: dict[str, Case] = {
+    # Two prompts of 3 take 2 + 2 of 3 pages, so A's or B's growth finds none free: somebody gives way.
+    "grow, recompute": (
+        PAGES,
+        Policy(admission="grow", preemption="recompute", max_bypass=1),
+        {"recompute"},
+        {"swap", "fail", "share"},
+    ),
+    "grow, swap": (
+        budget(host_pages=2),
+        Policy(admission="grow", preemption="swap", min_run_tokens=2),
+        {"swap", "swap in"},
+        {"fail", "share"},
+    ),
+    "grow, none": (
+        PAGES,
+        Policy(admission="grow", preemption="none"),
+        {"fail"},
+        {"recompute", "swap", "share"},
+    ),
+    # A holds the whole pool by its promise: B and C wait, nobody ever gives way.
+    "reserve": (
+        budget(seats=2),
+        Policy(admission="reserve", max_bypass=0),
+        {"wait for pages"},
+        {"recompute", "swap", "fail", "share"},
+    ),
+    # C outranks A and B; once one of them has gained a position it has to give way.
+    "reserve, priority": (
+        budget(seats=2),
+        Policy(admission="reserve", order="priority", preemption="recompute"),
+        {"recompute"},
+        {"swap", "fail", "share"},
+    ),
+    "chunked": (
+        budget(tokens=2),
+        Policy(admission="grow", preemption="recompute", prefill_chunk=1, phase="prefill_first"),
+        {"recompute", "chunk"},
+        {"swap", "fail", "share"},
+    ),
+    "shared prefix": (
+        PAGES,
+        Policy(admission="grow", preemption="recompute", prefix_sharing=True),
+        {"share", "recompute"},
+        {"swap", "fail"},
+    ),
+    "static": (
+        budget(seats=2),
+        Policy(batching="static", admission="grow", preemption="recompute", static_finished="compute"),
+        {"wait for the batch"},
+        {"swap", "fail", "share"},
+    ),
+    "credit": (
+        budget(seats=2),
+        Policy(admission="grow", preemption="recompute", order="credit"),
+        {"recompute"},
+        {"swap", "fail", "share"},
+    ),
+}
+
+
+def rounds_at_most() -> int:
+    """Law 9: between two preemptions of it a request gains a position, and no round is empty.
+
+    A request has W = P + bound − 1 positions to compute, so it is preempted at most W times, and computes at most W
+    positions before each of them and after the last.
+    """
+    work = [prompt + bound - 1 for prompt, bound, _ in REQUESTS.values()]
+    return sum(w * (w + 1) for w in work)
+
+
+# ------------------------------------------------------------------------------------------------ what a state is
+
+
+def fingerprint(world: World) -> bytes:
+    """Equal for worlds that no future event can tell apart: times, versions and page numbers are left out."""
+    state = world.state
+    pool = state.pool
+    live = sorted(state.live.values(), key=lambda seq: (seq.request.arrival_ns, seq.request.place))
+    served = {turn: rank for rank, turn in enumerate(sorted({seq.last_served for seq in live} - {-1}))} | {-1: -1}
+    names: dict[int, object] = {}  # a page is its prefix, or else the n-th that is held
+
+    def page(number: int) -> object:
+        return pool._key_of.get(number) or names.setdefault(number, len(names))
+
+    items = state.in_flight.items if state.in_flight else None
+    epochs = {item.id: item.epoch == state.live[item.id].epoch for item in items or ()}
+    told = (
+        [
+            (
+                seq.id, str(seq.status), seq.computed, seq.total, seq.emitted, min(seq.preemptions, 1), seq.mark,
+                world.mark.get(seq.id), [page(ref.id) for ref in seq.table], seq.host_pages, seq.published, seq.bypassed,
+                seq.paused, str(seq.doom), served[seq.last_served],
+            )
+            for seq in live
+        ],
+        sorted(set(REQUESTS) - set(state.live) - set(world.ends)),  # who has not come yet
+        [(i.id, i.new_tokens, i.context, i.prefill, epochs[i.id]) for i in items or ()] if items is not None else None,
+        list(pool._cached.values()),
+        state.owed,
+        sorted(state.batch), state.batch_ended,
+        [seq.id for seq in state.doomed],
+        sorted(state.accounts.balances.items()) if state.ordering.moving else None,
+    )  # fmt: skip
+    return hashlib.blake2b(repr(told).encode(), digest_size=16).digest()
+
+
+# ------------------------------------------------------------------------------------------------ what can happen
+
+Event = tuple[str, object]
+
+
+def subsets(names: list[str]) -> Iterator[frozenset[str]]:
+    return map(frozenset, chain.from_iterable(combinations(names, n) for n in range(len(names) + 1)))
+
+
+def events(world: World) -> Iterator[Event]:
+    """All that may happen next, apart from the start of a round."""
+    state = world.state
+    for name in REQUESTS:
+        seq = state.live.get(name)
+        if seq is not None:
+            if seq.doom is None:
+                yield "cancel", name
+            yield ("resume" if seq.paused else "pause"), name
+        elif name not in world.ends:
+            yield "arrive", name
+    if world.plan is not None:
+        yielding = [item.id for item in world.plan.items if item.yields and state.live[item.id].doom is None]
+        for last in subsets(yielding):
+            yield "end", last
+
+
+def happen(world: World, event: Event, seen: Counter[str]) -> None:
+    kind, what = event
+    seen[kind] += 1
+    if kind == "arrive":
+        prompt, bound, more = REQUESTS[what]
+        world.arrive(what, prompt, bound, **more)
+    elif kind == "cancel":
+        world.end(what)
+    elif kind == "end":
+        world.end_round(what)
+    elif kind == "plan":
+        plan = world.plan_round()
+        waits = [plan.why(seq.id).value for seq in world.state.waiting]
+        seen.update(f"wait for {'the batch' if why == 'batch' else why}" for why in waits)
+        seen.update(victim.mode for victim in plan.victims)
+        seen["share"] += sum(1 for entry in plan.entries if entry.hits)
+        seen["swap in"] += sum(1 for entry in plan.entries if entry.from_swap)
+        seen["chunk"] += sum(1 for item in plan.items if item.prefill and not item.yields)
+        seen["round"] += bool(plan.items)
+    else:
+        world.pause(what, kind == "pause")
+
+
+class Walk:
+    """Breadth first over all states that `depth` events can reach; a round's start is no event of its own."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.seen: Counter[str] = Counter()
+        self.transitions = 0
+        self.known: set[bytes] = set()
+        self.rounds_left: dict[bytes, int] = {}  # until all has ended, if nothing else happens
+        self.first_of: dict[bytes, bytes] = {}  # a sample of states, to compare with others of the same print
+        self.compared = 0
+
+    def run(self, depth: int) -> None:
+        layer = [pickle.dumps(World(self.case[0], self.case[1], TENANTS))]
+        for at in range(depth + 1):
+            reached: list[bytes] = []
+            while layer:
+                self._visit(layer.pop(), layer, reached if at < depth else None)
+            layer = reached
+
+    def _visit(self, frozen: bytes, same: list[bytes], later: list[bytes] | None) -> None:
+        world: World = pickle.loads(frozen)
+        print_of = fingerprint(world)
+        if print_of in self.known:
+            if print_of in self.first_of and frozen != self.first_of[print_of]:
+                self._compare(frozen, self.first_of.pop(print_of))
+            return
+        self.known.add(print_of)
+        if len(self.known) % 40 == 0:
+            self.first_of[print_of] = frozen
+        self._ends_by_itself(pickle.loads(frozen))
+        if world.plan is None:
+            same.append(self._after(frozen, ("plan", None)))
+        for event in events(world) if later is not None else ():
+            later.append(self._after(frozen, event))
+        self._late_cancels(world, print_of)
+
+    def _after(self, frozen: bytes, event: Event) -> bytes:
+        self.transitions += 1
+        world: World = pickle.loads(frozen)
+        happen(world, event, self.seen)
+        return pickle.dumps(world)
+
+    def _late_cancels(self, world: World, before: bytes) -> None:
+        """A cancel of one that has ended, or is about to, changes nothing (law 6)."""
+        late = [name for name in REQUESTS if name in world.ends or getattr(world.state.live.get(name), "doom", None)]
+        for name in late:
+            world.end(name)
+            self.seen["late cancel"] += 1
+        assert not late or fingerprint(world) == before
+
+    def _ends_by_itself(self, world: World) -> None:
+        """All read on and nobody comes or leaves: every request ends, within the rounds that law 9 allows."""
+        for name in list(world.state.live):
+            world.pause(name, False)
+        path: dict[bytes, int] = {}  # state: rounds that ended in the step after it
+        left = 0
+        while world.state.live:
+            now = fingerprint(world)
+            if now in self.rounds_left:
+                left = self.rounds_left[now]
+                break
+            assert now not in path, "law 9: the same state again, for ever"
+            path[now] = world.plan is not None
+            if world.plan is not None:
+                world.end_round()
+            else:
+                plan = world.plan_round()
+                assert plan.items or plan.victims, f"law 9: {list(world.state.live)} wait and nothing can happen"
+                happened = {victim.mode for victim in plan.victims}
+                assert not happened & self.case[3], f"{happened} under a policy that has none"
+        for at, ended in reversed(path.items()):
+            left += ended
+            self.rounds_left[at] = left
+        assert left <= rounds_at_most(), "law 9: more rounds than all the work has positions"
+
+    def _compare(self, one: bytes, other: bytes) -> None:
+        """Two states of one print have the same futures: one step of it is looked at."""
+        self.compared += 1
+        first, second = pickle.loads(one), pickle.loads(other)
+        assert list(events(first)) == list(events(second))
+        for event in [*events(first), *([("plan", None)] if first.plan is None else [])]:
+            first, second = pickle.loads(one), pickle.loads(other)
+            happen(first, event, Counter())
+            happen(second, event, Counter())
+            assert fingerprint(first) == fingerprint(second), f"states taken for one differ after {event}"
