@@ -1,12 +1,13 @@
 """The limit peer: the same rounds in one bare loop.
 
-It has iteration-level scheduling, a token budget, chunked prompts, growing pages and a price for each round; it has
+It has iteration-level scheduling, a token budget, chunked prompts, growing pages and a price for each round. It has
 no plan that could be checked before it is carried out, no policy to choose, no journal, no invariants. What the
 scheduler costs beyond this loop is what those cost.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 
 from benchmarks.population import CONTEXT_NS, FIXED_NS, TOKEN_NS, Case, Member
@@ -23,7 +24,7 @@ class Count:
 
 
 class _Seat:
-    """A running request."""
+    """A request; `left` outputs are still to come."""
 
     __slots__ = ("computed", "id", "left", "prompt")
 
@@ -41,44 +42,61 @@ def plain(case: Case) -> Count:
         RuntimeError: the pages do not suffice; this loop has no preemption.
     """
     page, seats = case.page_tokens, case.seats
-    members = iter(case.members)
-    queue = [next(members) for _ in range(seats)]
-    decoding: list[_Seat] = []
+    members = map(_Seat, case.members)
+    decoding = [next(members) for _ in range(seats)]
     prompting: list[_Seat] = []
-    free = case.pages
+    waiting: deque[_Seat] = deque()
+    free = case.pages - sum(-(-seat.computed // page) for seat in decoding)
     count = Count()
-    now = 0
-    while count.slots < case.slots:
-        left, busy, read = case.tokens, 0, 0
-        ended: list[_Seat] = []
-        ready: list[_Seat] = []
+    rounds = slots = now = 0
+    while slots < case.slots:
+        read, over = 0, False
         for seat in decoding:
             context = seat.computed
             read += context
-            if context % page == 0:
+            if context % page == 0:  # its last page is full
                 free -= 1
             seat.computed = context + 1
             seat.left -= 1
             if not seat.left:
-                ended.append(seat)
-        left -= len(decoding)
-        busy += len(decoding)
+                over = True
+        busy = len(decoding)
+        left = case.tokens - busy
 
-        while queue and left > 0 and len(decoding) + len(prompting) < seats:
-            seat = _Seat(queue.pop(0))
-            if seat.computed:  # the prompt is there: its first round is a decode
-                free -= -(-(seat.computed + 1) // page)
-                read += seat.computed
-                seat.computed += 1
-                seat.left -= 1
-                left -= 1
-                busy += 1
-                decoding.append(seat)
-            else:
-                prompting.append(seat)
-                left = 0 if len(prompting) > 10**9 else left
+        begun = len(prompting)
+        while waiting and busy + begun < seats:
+            prompting.append(waiting.popleft())
+            begun += 1
+        ready = []
         for seat in prompting:
             step = min(left, seat.prompt - seat.computed)
-            if step <= 0:
+            if step == 0:
                 break
-        now += FIXED_NS
+            context = seat.computed
+            read += context
+            seat.computed = context + step
+            free -= -(-seat.computed // page) - -(-context // page)
+            left -= step
+            busy += 1
+            if seat.computed == seat.prompt:
+                seat.left -= 1  # a prompt's last chunk yields the first token
+                over = over or not seat.left
+                ready.append(seat)
+        if free < 0:
+            raise RuntimeError("the plain loop has run out of pages")
+
+        rounds += 1
+        slots += busy
+        now += FIXED_NS + TOKEN_NS * (case.tokens - left) + CONTEXT_NS * read
+        if ready:
+            decoding += ready
+            del prompting[: len(ready)]
+        if over:
+            for seat in decoding:
+                if not seat.left:
+                    free += -(-seat.computed // page)
+                    count.ends[seat.id] = now
+                    waiting.append(next(members))
+            decoding = [seat for seat in decoding if seat.left]
+    count.rounds, count.slots, count.end_ns = rounds, slots, now
+    return count

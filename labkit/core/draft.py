@@ -50,6 +50,8 @@ class Draft:
         self.holders: dict[int, int] = {}  # change of a page's holders by this draft
         self.rank: Callable[[Sequence], Rank] = state.ordering.rank
         self.active = list(state.ordering.ranked(state.active))
+        self.takes_over = policy.order == "priority" and policy.preemption != "none"
+        self.found: dict[str, int] = {}  # pages that waiting requests would hit, as far as they were counted
         self.lends_seats = "active" not in policy.backpressure  # a paused request's seat is lent to others
         lent = sum(1 for seq in self.active if seq.paused) if self.lends_seats else 0
         self.seats = state.seats - len(self.active) + lent
@@ -201,13 +203,32 @@ class Draft:
 
     def try_enter(self, seq: Sequence) -> Reason | None:
         """Seat a waiting or swapped request with its largest first step; None if it's in, else what stops it."""
-        hits = self._hits(seq)
         if self.left <= 0:
             return Reason.TOKENS
+        if self.seats > 0 and not self.takes_over and self._short_of_pages(seq):
+            return Reason.PAGES
+        hits = self._hits(seq)
         reason = self._enter(seq, hits)
-        if reason is not None and self._lacks(seq, hits) and self._take_over(seq, hits):
+        if reason is not None and self.takes_over and self._lacks(seq, hits) and self._take_over(seq, hits):
             return None
         return reason
+
+    def _short_of_pages(self, seq: Sequence) -> bool:
+        """True only if it can't fit whatever it finds in the cache: most of a long queue is settled by this alone.
+
+        `seq.found`: how many pages it would have hit when its hits were last counted. Where the next one is still
+        missing, it can't hit more.
+        """
+        hits = 0
+        if seq.chain and seq.status is Status.WAITING:
+            hits = max(0, seq.prompt_tokens - 1) // self.page
+            if seq.found < len(seq.chain) and self.state.pool.lacks(seq.chain[seq.found]):
+                hits = min(hits, seq.found)
+        need = seq.bound_pages
+        if self.grow:
+            first = seq.total if self.state.first_prefill(seq) else 1
+            need = self.state.pages_for(self._needs(seq, first))
+        return max(1, need - hits) > self.pages
 
     def _lacks(self, seq: Sequence, hits: tuple[PageRef, ...]) -> bool:
         """It is a seat or pages that it lacks, whatever else it lacks too."""
@@ -285,9 +306,6 @@ class Draft:
 
     def _take_over(self, seq: Sequence, hits: tuple[PageRef, ...]) -> bool:
         """Priority: strictly lower, lower-ranked, unprotected active ones give way if together they suffice."""
-        policy = self.state.policy
-        if policy.order != "priority" or policy.preemption == "none":
-            return False
         before = self._save()
         for other in self.active[::-1]:
             if other.request.priority >= seq.request.priority or self.rank(other) < self.rank(seq):
@@ -306,7 +324,9 @@ class Draft:
         """Published pages that it can share; at least one position is left to compute (law 10)."""
         if not seq.chain or seq.status is Status.SWAPPED:
             return ()
-        return tuple(self.state.pool.find(seq.chain[: max(0, seq.prompt_tokens - 1) // self.page]))
+        hits = self.state.pool.find(seq.chain[: max(0, seq.prompt_tokens - 1) // self.page])
+        self.found[seq.id] = len(hits)
+        return tuple(hits)
 
     def _held_by(self, page: int) -> int:
         return self.state.pool.references[page] + self.holders.get(page, 0)
@@ -428,6 +448,7 @@ class Draft:
             entries=tuple(self.entries.values()),
             victims=tuple(self.victims.values()),
             passed=self.passed,
+            found=self.found,
             notes=self.notes,
             rest=self.rest,
             transfers=tuple(self.transfers),

@@ -55,6 +55,7 @@ class Sequence:
         "doom",
         "emitted",
         "epoch",
+        "found",
         "host_pages",
         "id",
         "key",
@@ -87,6 +88,7 @@ class Sequence:
         self.host_pages = 0
         self.chain: list[bytes] = []  # keys of its shareable pages
         self.published = 0
+        self.found = 0  # pages it would have hit when that was last counted
         self.bypassed = 0
         self.aged = False
         self.paused = False

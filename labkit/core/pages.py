@@ -101,6 +101,10 @@ class PagePool:
             self._index[key] = ref.id
             self._key_of[ref.id] = key
 
+    def lacks(self, key: bytes) -> bool:
+        """No page is published under `key`."""
+        return key not in self._index
+
     def find(self, chain: Sequence[bytes]) -> list[PageRef]:
         """The longest run of published pages from the head of `chain`; changes nothing."""
         found = []

@@ -209,6 +209,8 @@ def commit(state: State, plan: Plan) -> list[Record]:
             records += _end(state, seq, Outcome.FAILED, "capacity", plan.now)
         else:
             records += _preempt(state, seq, victim.mode, victim.to, plan.now)
+    for request_id, count in plan.found.items():
+        state.live[request_id].found = count
     for request_id, count in plan.passed.items():
         state.live[request_id].bypassed += count
     if plan.forms_batch:

@@ -1,0 +1,74 @@
+"""`python -m benchmarks`: run benches, print what they measured beside what was aimed at. Nothing asserts a time."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks import timing
+
+NAMES = ("scheduler", "trace", "startup")
+NEEDS_TRACE = "it needs a trace: --trace FILE, a CSV in the form of Azure's LLM inference traces"
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser("python -m labkit bench", description=__doc__, allow_abbrev=False)
+    made.add_argument("names", nargs="*", metavar="BENCH", help=f"which of {', '.join(NAMES)}; default: all")
+    made.add_argument("--repeats", type=_positive, default=5, metavar="N", help="default: 5")
+    made.add_argument("--slots", type=_positive, metavar="N", help="sequence-slots of a run of `scheduler`")
+    made.add_argument("--trace", type=Path, metavar="FILE", help="an Azure CSV trace, for `trace`")
+    made.add_argument("--json", type=Path, metavar="FILE", help="write everything measured to a file too")
+    return made
+
+
+def _positive(text: str) -> int:
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"given {text!r}, expected a whole number of at least 1")
+
+
+def main(argv: list[str] | None = None) -> int:
+    options = parser().parse_args(argv)
+    names = options.names or NAMES
+    for name in names:
+        if name not in NAMES:
+            parser().error(f"there is no bench {name!r}; the benches are {', '.join(NAMES)}")
+    if options.trace is not None and not options.trace.is_file():
+        parser().error(f"--trace: {options.trace} is not a file")
+    results: dict[str, Any] = {}
+    for name in dict.fromkeys(names):
+        print(f"== {name}", flush=True)
+        if name == "trace" and options.trace is None:
+            print(f"left out: {NEEDS_TRACE}\n")
+            continue
+        results[name], text = _bench(name, options)
+        print("\n".join(text) + "\n", flush=True)
+    if options.json is not None:
+        whole = {"machine": timing.machine(), "repeats": options.repeats, "results": results}
+        options.json.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8", newline="\n")
+    return 0
+
+
+def _bench(name: str, options: argparse.Namespace) -> tuple[dict[str, Any], list[str]]:
+    """One bench's result and the same as text; each is imported when it is wanted."""
+    if name == "scheduler":
+        from benchmarks import scheduler
+
+        result = scheduler.measure(options.repeats, slots=options.slots or scheduler.SLOTS)
+        return result, scheduler.lines(result)
+    if name == "trace":
+        from benchmarks import trace
+
+        result = trace.measure(options.repeats, options.trace)
+        return result, trace.lines(result)
+    from benchmarks import startup
+
+    result = startup.measure(options.repeats)
+    return result, startup.lines(result)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
