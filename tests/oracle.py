@@ -31,6 +31,7 @@ LAST_RESORT_ADMITS = False
 
 # ---------------------------------------------------------------- numbers
 
+
 def exact(value):
     """The decimal that was written, as a fraction."""
     if isinstance(value, float):
@@ -54,6 +55,7 @@ def ceil_div(a, b):
 
 # ---------------------------------------------------------------- what a round costs
 
+
 def price(cost, items, ghosts=0):
     """Exact seconds of a round of (phase, new, context) items beside `ghosts` finished static members."""
     seats = len(items) + ghosts
@@ -61,19 +63,28 @@ def price(cost, items, ghosts=0):
         return exact(cost["seconds"][str(seats)])
     padded = [(new, context) for phase, new, context in items]
     if cost["kind"] == "padded":
+
         def bucket(new):
             return sum(1 for length in cost["buckets"] if length < new)
+
         longest = {}
         for phase, new, _ in items:
             if phase == "prefill":
                 longest[bucket(new)] = max(new, longest.get(bucket(new), 0))
-        padded = [(longest[bucket(new)] if phase == "prefill" else new, context) for phase, new, context in items]
+        padded = [
+            (longest[bucket(new)] if phase == "prefill" else new, context) for phase, new, context in items
+        ]
 
     def rate(name):
         return exact(cost.get(name, 0))
+
     total = rate("fixed") + rate("per_seat") * seats
     for q, s in padded:
-        total += rate("per_token") * q + rate("per_pair") * (q * s + Fraction(q * (q + 1), 2)) + rate("per_context") * s
+        total += (
+            rate("per_token") * q
+            + rate("per_pair") * (q * s + Fraction(q * (q + 1), 2))
+            + rate("per_context") * s
+        )
     return total
 
 
@@ -90,6 +101,7 @@ def round_ns(cost, items, ghosts, moved):
 
 # ---------------------------------------------------------------- the world
 
+
 class Request:
     """One request: what was asked (first block) and what has become of it."""
 
@@ -97,10 +109,14 @@ class Request:
         self.id, self.place = spec["id"], place
         self.arrival = ns(spec["arrival"])
         self.prompt = spec["prompt_tokens"]
-        self.bound = spec["max_output_tokens"] if spec.get("max_output_tokens") is not None else spec["output_tokens"]
+        self.bound = (
+            spec["max_output_tokens"] if spec.get("max_output_tokens") is not None else spec["output_tokens"]
+        )
         self.target = min(spec["output_tokens"], self.bound)
         self.tenant, self.priority = spec.get("tenant", "default"), spec.get("priority", 0)
-        self.deadline, self.cancel_at, self.fail_at = (ns(spec.get(k)) for k in ("deadline", "cancel_at", "fail_at"))
+        self.deadline, self.cancel_at, self.fail_at = (
+            ns(spec.get(k)) for k in ("deadline", "cancel_at", "fail_at")
+        )
         self.prefilled = spec.get("prefilled", False)
         reader = spec.get("reader")
         self.interval = None if reader is None else round(1 / exact(reader["tokens_per_second"]) * SECOND)
@@ -115,14 +131,14 @@ class Request:
         self.state = "future"  # future, waiting, active, swapped, done
         self.computed = self.prompt if self.prefilled else 0
         self.emitted = 0
-        self.table = []          # page ids; reaches exactly as far as `computed` and what this round adds
-        self.promise = 0         # pages promised (reserve) and not yet taken
+        self.table = []  # page ids; reaches exactly as far as `computed` and what this round adds
+        self.promise = 0  # pages promised (reserve) and not yet taken
         self.shareable_from = 0  # whole pages that end beyond this position are still to enter the index
-        self.host = 0            # bytes in the host while swapped
+        self.host = 0  # bytes in the host while swapped
         self.mark = self.high = self.computed
-        self.since = None        # start of its present waiting
+        self.since = None  # start of its present waiting
         self.aged, self.bypassed, self.served = False, 0, -1
-        self.doomed = None       # reason of a cancellation that waits for the round's end
+        self.doomed = None  # reason of a cancellation that waits for the round's end
         self.token_times, self.reads, self.full_since = [], [], None
         self.outcome = self.reason = self.end = self.first_execution = None
         self.admitted, self.waited, self.preemptions = False, 0, 0
@@ -162,19 +178,31 @@ class World:
 
         def of(name, default):
             return policy.get(name, default)
+
         self.static = of("batching", "continuous") == "static"
-        self.window, self.compute = ns(of("batch_window_seconds", 0)), of("static_finished", "stop") == "compute"
-        self.order, self.aging, self.charge = of("order", "fcfs"), ns(of("aging_seconds", None)), of("charge", "tokens")
+        self.window, self.compute = (
+            ns(of("batch_window_seconds", 0)),
+            of("static_finished", "stop") == "compute",
+        )
+        self.order, self.aging, self.charge = (
+            of("order", "fcfs"),
+            ns(of("aging_seconds", None)),
+            of("charge", "tokens"),
+        )
         self.phase, self.chunk = of("phase", "decode_first"), of("prefill_chunk", None)
-        self.prefill_share, self.decode_share = exact(of("min_prefill_share", 0)), exact(of("min_decode_share", 0))
+        self.prefill_share, self.decode_share = (
+            exact(of("min_prefill_share", 0)),
+            exact(of("min_decode_share", 0)),
+        )
         self.max_bypass = ENDLESS if of("max_bypass", 16) is None else of("max_bypass", 16)
         self.reserve, self.preemption = of("admission", "reserve") == "reserve", of("preemption", "none")
         self.host_bytes = policy.get("host_bytes")
         self.min_run, self.max_queue = of("min_run_tokens", 1), of("max_queue", None)
         self.margin, self.sharing = ns(of("margin_seconds", 0)), of("prefix_sharing", False)
         self.until = ns(scenario.get("until"))
-        self.changes = sorted(((ns(c["live_at"]), i, c["seats"])
-                               for i, c in enumerate(scenario.get("capacity_changes", []))))
+        self.changes = sorted(
+            ((ns(c["live_at"]), i, c["seats"]) for i, c in enumerate(scenario.get("capacity_changes", [])))
+        )
 
         self.all = [Request(spec, place, self.page) for place, spec in enumerate(scenario["requests"])]
         tenants = scenario.get("tenants", {})
@@ -186,7 +214,7 @@ class World:
 
         self.now = -1
         self.refs, self.key_of, self.index, self.cached, self.next_page = {}, {}, {}, [], 0
-        self.batch = []                      # static: members of the present batch
+        self.batch = []  # static: members of the present batch
         self.items, self.victims, self.moved, self.owed, self.first_admitted = {}, [], [], [], []
         self.pass_no, self.pass_limit, self.force = 0, ENDLESS, False
         self.coming = 0  # bytes that come back from the host in this plan: its room is free only afterwards
@@ -207,8 +235,13 @@ def rank(w, r):
     """The one total order; smaller is earlier."""
     if r.aged:
         return (0, 0, r.arrival, r.place)
-    key = {"fcfs": 0, "sjf": r.bound, "edf": ENDLESS * SECOND if r.deadline is None else r.deadline,
-           "priority": -r.priority, "credit": -w.balance[r.tenant]}[w.order]
+    key = {
+        "fcfs": 0,
+        "sjf": r.bound,
+        "edf": ENDLESS * SECOND if r.deadline is None else r.deadline,
+        "priority": -r.priority,
+        "credit": -w.balance[r.tenant],
+    }[w.order]
     return (1, key, r.arrival, r.place)
 
 
@@ -217,6 +250,7 @@ def ranked(w, requests):
 
 
 # ---------------------------------------------------------------- pages
+
 
 def pages_for(w, positions):
     return ceil_div(positions, w.page)
@@ -259,7 +293,7 @@ def hits_of(w, r):
     w.read_otherwise = w.read_otherwise or (w.evicted_now and bool(r.keys))
     found = []
     if w.sharing:
-        for key in r.keys[:max(0, (r.prompt - 1) // w.page)]:
+        for key in r.keys[: max(0, (r.prompt - 1) // w.page)]:
             if key not in w.index:
                 break
             found.append(w.index[key])
@@ -276,6 +310,7 @@ def publish(w, r):
 
 
 # ---------------------------------------------------------------- endings, preemption, credit
+
 
 def end(w, r, outcome, reason, time=None):
     """A terminal event. A finished request ends with its last delivery, seat and pages go now."""
@@ -349,8 +384,8 @@ def spread(w, amount, names):
 
 
 def clamp(w, workers):
-    """Bounds balances to ± max_carry, sum unchanged: excess goes by weight to those with work who have room in its direction,
-    repeatedly; to any tenant with room where none of them has."""
+    """Bounds balances to ± max_carry, sum unchanged: excess goes by weight to those with work who have room in its
+    direction, repeatedly; to any tenant with room where none of them has."""
     while True:
         excess = Fraction(0)
         for name, bound in w.max_carry.items():
@@ -387,7 +422,9 @@ def settle_credit(w, round_):
         if w.charge == "tokens":
             charges.append((item.request.tenant, Fraction(item.new)))
         if w.charge == "cost":
-            charges.append((item.request.tenant, Fraction(round_["end"] - round_["start"], SECOND) * item.new / tokens))
+            charges.append(
+                (item.request.tenant, Fraction(round_["end"] - round_["start"], SECOND) * item.new / tokens)
+            )
     if w.charge == "requests":
         charges = [(r.tenant, Fraction(1)) for r in round_["admitted"]]
     for name, amount in charges:
@@ -398,6 +435,7 @@ def settle_credit(w, round_):
 
 
 # ---------------------------------------------------------------- planning
+
 
 def allowed(w):
     """Tokens that this pass may still add."""
@@ -410,7 +448,10 @@ def within_time(w, r, start, new):
         return True
     items = [(i.phase, i.new, i.context) for i in w.items.values() if i.request is not r]
     coming = [r.host] if r.state == "swapped" else []
-    return round_ns(w.estimate, items + [(r.phase(start), new, start)], ghosts(w), w.moved + coming) <= w.round_limit
+    return (
+        round_ns(w.estimate, items + [(r.phase(start), new, start)], ghosts(w), w.moved + coming)
+        <= w.round_limit
+    )
 
 
 def largest_step(w, r, start, room):
@@ -447,22 +488,30 @@ def growth(w, r):
             return add(w, r, new)
         if r in w.items or w.preemption == "none" or largest_step(w, r, r.computed, ENDLESS) == 0:
             return None
-        below = [v for v in in_state(w, "active")
-                 if rank(w, v) > rank(w, r) and not protected(w, v) and v not in w.items]
+        below = [
+            v
+            for v in in_state(w, "active")
+            if rank(w, v) > rank(w, r) and not protected(w, v) and v not in w.items
+        ]
         if not below:
             return None
         preempt(w, ranked(w, below)[-1])
 
 
 def decodes(w):
-    group = [r for r in in_state(w, "active")
-             if not r.paused(w.now) and r.phase(r.computed) == "decode" and r not in w.items]
+    group = [
+        r
+        for r in in_state(w, "active")
+        if not r.paused(w.now) and r.phase(r.computed) == "decode" and r not in w.items
+    ]
     if len(group) > min(allowed(w), w.K - len(w.items)):
         group.sort(key=lambda r: (r.served, rank(w, r)))
     else:
         group = ranked(w, group)
     for r in group:
-        if r.state == "active" and len(w.items) < w.K:  # fewer seats went live than are taken: they take turns
+        if (
+            r.state == "active" and len(w.items) < w.K
+        ):  # fewer seats went live than are taken: they take turns
             growth(w, r)
 
 
@@ -531,7 +580,7 @@ def lacks_seat(w):
 
 
 def lacks_pages(w, r):
-    hits, start, room = admission_room(w, r)
+    _hits, start, room = admission_room(w, r)
     whole = w.chunk is None and r.preemptions == 0 and r.phase(start) == "prefill"
     return room < (r.total - start if whole else 1)
 
@@ -540,8 +589,11 @@ def takeover(w, r):
     """The Priority rule: the fewest lowest victims with which seat, pages and a step suffice, or nobody."""
     if w.order != "priority" or w.preemption == "none" or not (lacks_seat(w) or lacks_pages(w, r)):
         return False
-    victims = [v for v in in_state(w, "active")
-               if v.priority < r.priority and rank(w, v) > rank(w, r) and not protected(w, v)]
+    victims = [
+        v
+        for v in in_state(w, "active")
+        if v.priority < r.priority and rank(w, v) > rank(w, r) and not protected(w, v)
+    ]
     victims = ranked(w, victims)[::-1]
     trial = copy.deepcopy(w)
     for count, victim in enumerate(victims, 1):
@@ -590,8 +642,11 @@ def fill(w):
     """One draft of the round: the groups in the phase policy's order."""
     w.items, w.blocked, w.seconds_stop, w.pass_no = {}, False, False, 0
     if w.phase == "shared":
-        passes = [(w.B * w.decode_share // 1, [decodes]), (w.B * w.prefill_share // 1, [prompts, admissions]),
-                  (ENDLESS, [decodes, prompts, admissions])]
+        passes = [
+            (w.B * w.decode_share // 1, [decodes]),
+            (w.B * w.prefill_share // 1, [prompts, admissions]),
+            (ENDLESS, [decodes, prompts, admissions]),
+        ]
     elif w.phase == "prefill_first":
         passes = [(ENDLESS, [prompts, admissions, decodes])]
     else:
@@ -671,6 +726,7 @@ def plan(w):
 
 # ---------------------------------------------------------------- one instant
 
+
 def hand_over(w, r):
     """The tokens not yet handed over go to the reader (or straight to the network)."""
     while len(r.reads) < r.emitted:
@@ -720,24 +776,36 @@ def door(w, r):
 def start_round(w):
     items = list(w.items.values())
     now_active = in_state(w, "active")
-    live = {page for r in now_active
-            for page in r.table[:pages_for(w, r.computed + (w.items[r].new if r in w.items else 0))]}
+    live = {
+        page
+        for r in now_active
+        for page in r.table[: pages_for(w, r.computed + (w.items[r].new if r in w.items else 0))]
+    }
     length = round_ns(w.cost, [(i.phase, i.new, i.context) for i in items], ghosts(w), w.moved)
     index = len(w.rounds)
     w.round = {"start": w.now, "end": w.now + length, "items": items, "admitted": w.first_admitted}
     w.last_end = w.now + length
     w.busy += length
-    w.rounds.append({
-        "index": index, "start": seconds(w.now), "seconds": seconds(length),
-        "waiting": len(in_state(w, "waiting")) + len(in_state(w, "swapped")), "pages_in_use": len(live),
-        "pages_reserved": len(w.refs) + sum(r.promise for r in now_active),
-        "items": [{"id": i.request.id, "phase": i.phase, "new_tokens": i.new, "context": i.context} for i in items],
-        "notes": []})
+    w.rounds.append(
+        {
+            "index": index,
+            "start": seconds(w.now),
+            "seconds": seconds(length),
+            "waiting": len(in_state(w, "waiting")) + len(in_state(w, "swapped")),
+            "pages_in_use": len(live),
+            "pages_reserved": len(w.refs) + sum(r.promise for r in now_active),
+            "items": [
+                {"id": i.request.id, "phase": i.phase, "new_tokens": i.new, "context": i.context}
+                for i in items
+            ],
+            "notes": [],
+        }
+    )
     for item in items:
         item.request.served = index
         if item.request.first_execution is None:
             item.request.first_execution = w.now
-    assert len(items) and sum(i.new for i in items) <= w.B
+    assert items and sum(i.new for i in items) <= w.B
     assert w.reserve or len(live) == w.rounds[-1]["pages_reserved"]
 
 
@@ -750,8 +818,12 @@ def instant(w):
     for r in alive(w):  # cancellations
         if r.doomed is None and r.cancel_at is not None and r.cancel_at <= now:
             r.doomed = "client"
-        if r.doomed is None and r.patience is not None and r.full_since is not None \
-                and r.full_since + r.patience <= now:
+        if (
+            r.doomed is None
+            and r.patience is not None
+            and r.full_since is not None
+            and r.full_since + r.patience <= now
+        ):
             r.doomed = "slow_reader"
         if r.doomed and not (r.state == "active" and running):
             end(w, r, "cancelled", None if r.doomed == "client" else r.doomed)
@@ -785,7 +857,7 @@ def instant(w):
             plan(w)
     fresh = [r for r in in_state(w, "waiting") if not r.admitted]
     if w.max_queue is not None:
-        for r in sorted(fresh, key=lambda r: (r.arrival, r.place))[w.max_queue:]:
+        for r in sorted(fresh, key=lambda r: (r.arrival, r.place))[w.max_queue :]:
             end(w, r, "rejected", "queue_full")
         give_back(w)
     if w.items:
@@ -797,7 +869,7 @@ def audit(w):
     """Conservation, at the end of every instant."""
     held = {}
     for r in w.all:
-        assert r.state in ("active",) or not r.table and not r.promise, r.id
+        assert r.state == "active" or (not r.table and not r.promise), r.id
         assert (r.host > 0) <= (r.state == "swapped")
         for page in r.table:
             held[page] = held.get(page, 0) + 1
@@ -807,7 +879,7 @@ def audit(w):
         assert r.state != "active" or r.computed + planned <= r.total
     assert held == w.refs and set(w.cached) | set(w.refs) >= set(w.key_of) >= set(w.cached)
     assert not set(w.cached) & set(w.refs) and len(w.index) == len(w.key_of)
-    assert 0 <= free_pages(w) and len(w.refs) + len(w.cached) <= w.pool
+    assert free_pages(w) >= 0 and len(w.refs) + len(w.cached) <= w.pool
     assert w.host_bytes is None or sum(r.host for r in w.all) <= w.host_bytes
     assert sum(w.balance.values()) == 0
     assert all(abs(b) <= w.max_carry[n] for n, b in w.balance.items())
@@ -833,6 +905,7 @@ def next_time(w):
 
 # ---------------------------------------------------------------- the run and its result
 
+
 def simulate(scenario):
     w = World(scenario)
     while True:
@@ -849,18 +922,27 @@ def simulate(scenario):
 def row(w, r, stop):
     cutoff = stop if r.end is None else r.end
     delivered = [x + r.network for x in r.reads if r.outcome == "finished" or x <= cutoff]
-    times, gaps = r.token_times, [b - a for a, b in zip(r.token_times, r.token_times[1:])]
+    times, gaps = r.token_times, [b - a for a, b in zip(r.token_times, r.token_times[1:], strict=False)]
     waited = r.waited + (stop - r.since if r.state in ("waiting", "swapped") else 0)
     return {
-        "id": r.id, "outcome": r.outcome or "unfinished", "reason": r.reason, "arrival": seconds(r.arrival),
-        "first_execution": seconds(r.first_execution), "token_times": [seconds(t) for t in times],
-        "delivered_times": [seconds(t) for t in delivered], "end": seconds(r.end),
+        "id": r.id,
+        "outcome": r.outcome or "unfinished",
+        "reason": r.reason,
+        "arrival": seconds(r.arrival),
+        "first_execution": seconds(r.first_execution),
+        "token_times": [seconds(t) for t in times],
+        "delivered_times": [seconds(t) for t in delivered],
+        "end": seconds(r.end),
         "ttft": seconds(times[0] - r.arrival) if times else None,
         "wait": None if r.first_execution is None else seconds(r.first_execution - r.arrival),
         "waits_total": seconds(waited),
         "tpot": seconds(Fraction(times[-1] - times[0], len(times) - 1)) if gaps else None,
-        "itl_max": seconds(max(gaps)) if gaps else None, "computed_tokens": r.computed_tokens,
-        "cached_tokens": r.cached_tokens, "recomputed_tokens": r.recomputed_tokens, "preemptions": r.preemptions}
+        "itl_max": seconds(max(gaps)) if gaps else None,
+        "computed_tokens": r.computed_tokens,
+        "cached_tokens": r.cached_tokens,
+        "recomputed_tokens": r.recomputed_tokens,
+        "preemptions": r.preemptions,
+    }
 
 
 def result_of(scenario):
@@ -892,27 +974,41 @@ def dumps(result):
 
 # ---------------------------------------------------------------- random scenarios
 
+
 def random_scenario(rng):
     """A small valid scenario; `rng` is a `random.Random`. Pools are small, so that every rule gets its turn."""
+
     def chance(p):
         return rng.random() < p
 
     def time(low, high):
         return round(rng.uniform(low, high), rng.choice([2, 3, 3, 4, 9]))
 
-    page, token_bytes, seats = rng.choice([1, 2, 4, 4, 4, 5]), rng.choice([1, 8, 64]), rng.choice([1, 2, 2, 3, 3, 4])
+    page, token_bytes, seats = (
+        rng.choice([1, 2, 4, 4, 4, 5]),
+        rng.choice([1, 8, 64]),
+        rng.choice([1, 2, 2, 3, 3, 4]),
+    )
     tokens = rng.choice([2, 4, 6, 8, 8, 12, 16, 32])
     pages = None if chance(0.1) else rng.choice([3, 4, 5, 6, 6, 8, 8, 10, 12, 16])
     workspace = rng.choice([0, 0, 7])
-    budget = {"tokens": tokens, "seats": seats, "page_tokens": page, "bytes_per_token": token_bytes,
-              "workspace_bytes": workspace,
-              "kv_bytes": None if pages is None else
-              pages * page * token_bytes + workspace + rng.randrange(page * token_bytes)}
+    budget = {
+        "tokens": tokens,
+        "seats": seats,
+        "page_tokens": page,
+        "bytes_per_token": token_bytes,
+        "workspace_bytes": workspace,
+        "kv_bytes": None
+        if pages is None
+        else pages * page * token_bytes + workspace + rng.randrange(page * token_bytes),
+    }
 
-    policy = {"admission": rng.choice(["reserve", "grow", "grow", "grow"]),
-              "preemption": rng.choice(["none", "recompute", "recompute", "swap", "swap", "cheapest"]),
-              "order": rng.choice(["fcfs", "sjf", "edf", "priority", "priority", "credit"]),
-              "phase": rng.choice(["decode_first", "prefill_first", "shared"])}
+    policy = {
+        "admission": rng.choice(["reserve", "grow", "grow", "grow"]),
+        "preemption": rng.choice(["none", "recompute", "recompute", "swap", "swap", "cheapest"]),
+        "order": rng.choice(["fcfs", "sjf", "edf", "priority", "priority", "credit"]),
+        "phase": rng.choice(["decode_first", "prefill_first", "shared"]),
+    }
     if chance(0.25):
         policy["batching"] = "static"
         policy["batch_window_seconds"] = rng.choice([0, 0, time(0, 0.1)])
@@ -921,7 +1017,8 @@ def random_scenario(rng):
         policy["host_bytes"] = rng.choice([1, 2, 4, 100]) * page * token_bytes * rng.choice([1, 2, 3])
     if policy["phase"] == "shared":
         policy["min_prefill_share"], policy["min_decode_share"] = rng.choice(
-            [(0, 0), (0.25, 0.25), (0.5, 0.5), (0.5, 0), (0, 0.5), (0.3, 0.6), (1, 0), (0, 1), (0.1, 0.15)])
+            [(0, 0), (0.25, 0.25), (0.5, 0.5), (0.5, 0), (0, 0.5), (0.3, 0.6), (1, 0), (0, 1), (0.1, 0.15)]
+        )
     if chance(0.65):
         policy["prefill_chunk"] = rng.choice([1, 2, 3, 4, 4, 6, 8])
     if chance(0.4):
@@ -939,8 +1036,18 @@ def random_scenario(rng):
     if policy["order"] == "credit":
         policy["charge"] = rng.choice(["tokens", "requests", "cost"])
 
-    changes = [{"at": (at := time(0, 0.3)), "live_at": round(at + time(0, 0.1), 9), "seats": rng.choice([1, 2, 3, 5])}
-               for _ in range(rng.choice([1, 1, 2]))] if chance(0.12) else []
+    changes = (
+        [
+            {
+                "at": (at := time(0, 0.3)),
+                "live_at": round(at + time(0, 0.1), 9),
+                "seats": rng.choice([1, 2, 3, 5]),
+            }
+            for _ in range(rng.choice([1, 1, 2]))
+        ]
+        if chance(0.12)
+        else []
+    )
 
     def cost():
         kind = rng.choice(["table", "linear", "linear", "padded"])
@@ -950,7 +1057,11 @@ def random_scenario(rng):
             for n in range(1, sizes + 1):
                 value["seconds"][str(n)] = round(base + (n - 1) * 0.0037, 9)
         else:
-            value = {"kind": kind, "fixed": rng.choice([0, 0.004, 0.0051]), "per_token": rng.choice([0.001, 0.00033333])}
+            value = {
+                "kind": kind,
+                "fixed": rng.choice([0, 0.004, 0.0051]),
+                "per_token": rng.choice([0.001, 0.00033333]),
+            }
             for name, most in (("per_pair", 0.0001), ("per_context", 0.00007), ("per_seat", 0.002)):
                 if chance(0.5):
                     value[name] = rng.choice([most, most / 8, 1e-7, 3.3333333333e-8])
@@ -961,7 +1072,14 @@ def random_scenario(rng):
             if chance(0.7):
                 value["swap_bytes_per_second"] = rng.choice([1000, 30000, 777.7])
         return value
-    scenario = {"schema": "labkit.scenario/1", "title": "random", "budget": budget, "policy": policy, "cost": cost()}
+
+    scenario = {
+        "schema": "labkit.scenario/1",
+        "title": "random",
+        "budget": budget,
+        "policy": policy,
+        "cost": cost(),
+    }
     if chance(0.2):
         scenario["estimate"] = cost()
     if chance(0.25):
@@ -971,7 +1089,11 @@ def random_scenario(rng):
     if chance(0.15):
         scenario["until"] = time(0.01, 0.4)
 
-    names = ["default"] if policy["order"] != "credit" and chance(0.6) else ["default", "x", "y"][:rng.choice([2, 3])]
+    names = (
+        ["default"]
+        if policy["order"] != "credit" and chance(0.6)
+        else ["default", "x", "y"][: rng.choice([2, 3])]
+    )
     if policy["order"] == "credit" and chance(0.7):
         scenario["tenants"] = {}
         for name in names:
@@ -987,8 +1109,12 @@ def random_scenario(rng):
         prompt, output = rng.randint(1, most), rng.choice([1, 1, 2, 3, 4, 6, 8, 12])
         if policy.get("prefill_chunk") is None and chance(0.9):
             prompt = min(prompt, tokens)
-        r = {"id": f"r{place}", "arrival": rng.choice([0, time(0, spread_out), time(0, spread_out)]),
-             "prompt_tokens": prompt, "output_tokens": output}
+        r = {
+            "id": f"r{place}",
+            "arrival": rng.choice([0, time(0, spread_out), time(0, spread_out)]),
+            "prompt_tokens": prompt,
+            "output_tokens": output,
+        }
         if chance(0.3):
             r["max_output_tokens"] = max(1, output + rng.choice([-1, 0, 1, 4]))
         if len(names) > 1:
@@ -1014,8 +1140,11 @@ def random_scenario(rng):
         if chance(0.2):
             r["deliver_every"] = rng.choice([2, 3])
         if readers and chance(0.5):
-            r["reader"] = {"tokens_per_second": rng.choice([5, 20, 33.3, 70, 150, 1000]),
-                           "buffer_tokens": r.get("deliver_every", 1) + rng.choice([0, 0, 1, 2]), "on_full": "pause"}
+            r["reader"] = {
+                "tokens_per_second": rng.choice([5, 20, 33.3, 70, 150, 1000]),
+                "buffer_tokens": r.get("deliver_every", 1) + rng.choice([0, 0, 1, 2]),
+                "on_full": "pause",
+            }
             if chance(0.4):
                 r["reader"].update(on_full="cancel", patience_seconds=time(0, 0.1))
         requests.append(r)

@@ -68,7 +68,9 @@ class Accounts:
             # Who can still take some of it: whoever has not reached the bound on that side.
             side = 1 if excess > 0 else -1
             open_to = [name for name in names if side * self.balance(name) < self.tenant(name).max_carry]
-            open_to = open_to or [n for n in self.balances if side * self.balance(n) < self.tenant(n).max_carry]
+            open_to = open_to or [
+                n for n in self.balances if side * self.balance(n) < self.tenant(n).max_carry
+            ]
             weights = sum((self.tenant(name).weight for name in open_to), _ZERO)
             for name in open_to:
                 self._move(name, excess * self.tenant(name).weight / weights)

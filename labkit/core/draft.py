@@ -92,7 +92,9 @@ class Draft:
             if seq.paused or (victims and seq.id in victims):
                 continue
             context = self.context(seq) if entries else seq.computed
-            if (seq.total - context == 1 and context >= seq.prompt_tokens) is decode:  # `_decodes`, in line for speed
+            if (
+                seq.total - context == 1 and context >= seq.prompt_tokens
+            ) is decode:  # `_decodes`, in line for speed
                 if not (decode and items and seq.id in items):
                     found.append(seq)
         return found
@@ -102,9 +104,8 @@ class Draft:
     def add_decode(self, seq: Sequence) -> bool:
         """One output position of an active request, if seconds and pages allow."""
         context = self.context(seq) if self.entries else seq.computed
-        if self.load is not None:
-            if not self._within_seconds(1, 1, context, False):
-                return False
+        if self.load is not None and not self._within_seconds(1, 1, context, False):
+            return False
         if self.grow and context % self.page == 0:  # its last page is full
             if not self._page_room(seq, 1, False):
                 return False
@@ -177,7 +178,12 @@ class Draft:
         for seq in self.active[::-1]:
             if seq is grower:
                 break
-            if seq.id in self.victims or seq.id in self.items or seq.id in self.entries or self.protected(seq):
+            if (
+                seq.id in self.victims
+                or seq.id in self.items
+                or seq.id in self.entries
+                or self.protected(seq)
+            ):
                 continue
             self._give_way(seq, Victim(seq.id, self._mode(seq), grower.id))
             if need <= self.pages:
@@ -197,7 +203,9 @@ class Draft:
         if not self.stopped_by_pages or not left:
             return None
         lowest = left[-1]
-        return Victim(lowest.id, "fail" if self.state.policy.preemption == "none" else self._mode(lowest), left[0].id)
+        return Victim(
+            lowest.id, "fail" if self.state.policy.preemption == "none" else self._mode(lowest), left[0].id
+        )
 
     # ------------------------------------------------------------------------------------- admissions
 
@@ -251,7 +259,11 @@ class Draft:
         if self.seats <= 0:
             return Reason.SEATS
         hits = self._hits(seq)
-        need = (self.state.pages_for(seq.total) if self.grow else seq.bound_pages) - len(hits) + self._revived(hits)
+        need = (
+            (self.state.pages_for(seq.total) if self.grow else seq.bound_pages)
+            - len(hits)
+            + self._revived(hits)
+        )
         if need > self.pages:
             return Reason.PAGES
         self.pages -= need
@@ -415,7 +427,9 @@ class Draft:
         self.stopped_by_seconds = True
         return 0
 
-    def _put(self, seq: Sequence, count: int, context: int, prefill: bool, pages_counted: bool = False) -> None:
+    def _put(
+        self, seq: Sequence, count: int, context: int, prefill: bool, pages_counted: bool = False
+    ) -> None:
         """Plan `count` positions in all; `pages_counted`: its pages were taken off already, at the door."""
         end = context + count
         if self.grow and not pages_counted:
@@ -429,7 +443,19 @@ class Draft:
         if self.load is not None:
             self.load.add(count, context, prefill)
 
-    _KEPT = ("tokens", "added", "pages", "seats", "items", "entries", "victims", "notes", "transfers", "holders", "active")
+    _KEPT = (
+        "tokens",
+        "added",
+        "pages",
+        "seats",
+        "items",
+        "entries",
+        "victims",
+        "notes",
+        "transfers",
+        "holders",
+        "active",
+    )
 
     def _save(self) -> dict[str, object]:
         return {name: copy.copy(getattr(self, name)) for name in self._KEPT}

@@ -35,7 +35,9 @@ def check_plan(state: State, plan: Plan) -> None:
     tokens = sum(item.new_tokens for item in items)
     _require(2, tokens <= state.budget.tokens, f"{tokens} new tokens in a round of {state.budget.tokens}")
     _require(2, len(items) <= state.seats, f"{len(items)} busy seats of {state.seats}")
-    _require(7, 0 <= state.promised <= state.pool.free, f"{state.promised} pages promised, {state.pool.free} free")
+    _require(
+        7, 0 <= state.promised <= state.pool.free, f"{state.promised} pages promised, {state.pool.free} free"
+    )
     _require(7, state.host_pages <= state.budget.host_pages, f"{state.host_pages} pages on the host")
     queued = len(state.waiting) + len(state.active) + len(state.swapped)
     _require(7, queued == len(state.live), f"{queued} requests in queues, {len(state.live)} live")
@@ -54,9 +56,15 @@ def check(state: State) -> None:
             _require(6, seq.status is status, f"{seq.id!r} is {seq.status} in the {status.value} queue")
             _require(7, state.live.get(seq.id) is seq, f"{seq.id!r} is queued but not live")
         keys = [seq.key for seq in queue]
-        _require(8, keys == sorted(keys) and len(set(keys)) == len(keys), f"the {status.value} queue is out of order")
+        _require(
+            8,
+            keys == sorted(keys) and len(set(keys)) == len(keys),
+            f"the {status.value} queue is out of order",
+        )
     counts = state.counts
-    _require(7, counts["submitted"] == len(state.live) + counts["ended"], f"{counts} with {len(state.live)} live")
+    _require(
+        7, counts["submitted"] == len(state.live) + counts["ended"], f"{counts} with {len(state.live)} live"
+    )
     queued = len(state.waiting) + len(state.active) + len(state.swapped)
     _require(7, queued == len(state.live), f"{queued} requests in queues, {len(state.live)} live")
     _check_positions(state)
@@ -78,16 +86,24 @@ def _check_positions(state: State) -> None:
     for seq in state.live.values():
         request = seq.request
         base = request.prompt_tokens + (1 if request.prefilled else 0)
-        _require(2, seq.total == base + seq.emitted, f"{seq.id!r} wants {seq.total} positions, emitted {seq.emitted}")
+        _require(
+            2,
+            seq.total == base + seq.emitted,
+            f"{seq.id!r} wants {seq.total} positions, emitted {seq.emitted}",
+        )
         _require(2, 0 <= seq.computed < seq.total, f"{seq.id!r} has {seq.computed} of {seq.total} positions")
         bound = request.max_output_tokens
         _require(7, seq.emitted < bound or seq in state.done, f"{seq.id!r} emitted {seq.emitted} of {bound}")
         item = running.get(seq.id)
         if item is not None and item.epoch == seq.epoch:
-            _require(5, item.context == seq.computed, f"{seq.id!r} runs from {item.context}, has {seq.computed}")
+            _require(
+                5, item.context == seq.computed, f"{seq.id!r} runs from {item.context}, has {seq.computed}"
+            )
         cached = seq.computed + (item.new_tokens if item else 0)
         if seq.status is Status.ACTIVE:
-            _require(7, len(seq.table) == state.pages_for(cached), f"{seq.id!r}: {len(seq.table)} pages, {cached}")
+            _require(
+                7, len(seq.table) == state.pages_for(cached), f"{seq.id!r}: {len(seq.table)} pages, {cached}"
+            )
             if state.policy.admission == "reserve":
                 _require(7, len(seq.table) <= seq.bound_pages, f"{seq.id!r} holds more than its promise")
         else:

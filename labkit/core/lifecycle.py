@@ -12,7 +12,6 @@ Terminal states are final.
 from __future__ import annotations
 
 import enum
-
 from typing import Any
 
 from labkit.core.invariants import InvariantError

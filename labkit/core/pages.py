@@ -13,6 +13,7 @@ head of a prefix outlives its tail.
 from __future__ import annotations
 
 import hashlib
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -37,7 +38,7 @@ class PagePool:
         self.generations: list[int] = []
         self.owned = 0
         self._plain: list[int] = []
-        self._cached: dict[int, bytes] = {}  # insertion order is age: the eviction order
+        self._cached: OrderedDict[int, bytes] = OrderedDict()  # oldest release first: the eviction order
         self._key_of: dict[int, bytes] = {}
         self._index: dict[bytes, int] = {}
 
@@ -128,7 +129,9 @@ class PagePool:
         owned = sum(1 for count in self.references if count > 0)
         idle = len(self._plain) + len(self._cached)
         if owned != self.owned or owned + idle != len(self.references):
-            raise InvariantError(7, f"{owned} owned + {idle} idle pages of {len(self.references)} (owned: {self.owned})")
+            raise InvariantError(
+                7, f"{owned} owned + {idle} idle pages of {len(self.references)} (owned: {self.owned})"
+            )
         if len(self.references) > self.capacity:
             raise InvariantError(7, f"{len(self.references)} pages in a pool of {self.capacity}")
         for page, key in self._key_of.items():

@@ -61,7 +61,9 @@ class Plan:
     items: tuple[PlanItem, ...]
     entries: tuple[Entry, ...] = ()
     victims: tuple[Victim, ...] = ()
-    passed: Mapping[str, int] = field(default_factory=dict)  # how many later-ranked ones were admitted past it
+    passed: Mapping[str, int] = field(
+        default_factory=dict
+    )  # how many later-ranked ones were admitted past it
     found: Mapping[str, int] = field(default_factory=dict)  # pages that waiting requests would have hit
     notes: Mapping[str, Reason] = field(default_factory=dict)
     rest: Reason = Reason.SEATS  # why all those wait whom `notes` does not name

@@ -70,7 +70,12 @@ class State:
 
     def first_prefill(self, seq: Sequence) -> bool:
         """Its prompt has to be computed in one round: chunking is off and it was never preempted."""
-        return self.policy.prefill_chunk is None and not seq.preemptions and not seq.request.prefilled and not seq.emitted
+        return (
+            self.policy.prefill_chunk is None
+            and not seq.preemptions
+            and not seq.request.prefilled
+            and not seq.emitted
+        )
 
     @property
     def chunk(self) -> int:
@@ -119,7 +124,9 @@ def expected_wait(state: State, seq: Sequence) -> Fraction:
     if len(state.active) < state.seats:
         return Fraction(0)
     before = list(state.active)
-    before += [s for queue in (state.waiting, state.swapped) for s in queue if state.ordering.outranks(s, seq)]
+    before += [
+        s for queue in (state.waiting, state.swapped) for s in queue if state.ordering.outranks(s, seq)
+    ]
     total = Fraction(0)
     for other in before:
         fresh = other.status is Status.WAITING and not other.preemptions and other.request.prefilled
@@ -257,7 +264,9 @@ def finish_round(state: State, now: int, seconds_ns: int, last: frozenset[str]) 
             seq.emitted += 1
             seq.total += 1
             state.counts["emitted"] += 1
-            records.append({"event": "token", "t": now, "id": item.id, "epoch": item.epoch, "index": seq.emitted})
+            records.append(
+                {"event": "token", "t": now, "id": item.id, "epoch": item.epoch, "index": seq.emitted}
+            )
             if item.id in last or seq.emitted == seq.request.max_output_tokens:
                 state.done.append(seq)
     return records
@@ -285,7 +294,9 @@ def _queue(state: State, seq: Sequence, now: int) -> None:
         state._ages.append((now, seq))
 
 
-def _seat(state: State, seq: Sequence, hits: tuple[PageRef, ...], from_swap: bool, plan: Plan) -> list[Record]:
+def _seat(
+    state: State, seq: Sequence, hits: tuple[PageRef, ...], from_swap: bool, plan: Plan
+) -> list[Record]:
     (state.swapped if from_swap else state.waiting).remove(seq)
     seq.to(Status.ACTIVE)
     seq.bypassed = 0
@@ -340,7 +351,9 @@ def _release(state: State, seq: Sequence, now: int) -> list[Record]:
 
 
 def _preempt(state: State, seq: Sequence, mode: str, to: str, now: int) -> list[Record]:
-    records: list[Record] = [{"event": "preempt", "t": now, "id": seq.id, "epoch": seq.epoch, "mode": mode, "for": to}]
+    records: list[Record] = [
+        {"event": "preempt", "t": now, "id": seq.id, "epoch": seq.epoch, "mode": mode, "for": to}
+    ]
     state.active.remove(seq)
     if mode == "swap":
         seq.host_pages = len(seq.table)
@@ -424,6 +437,12 @@ def _charge(state: State, plan: Plan, seconds_ns: int, now: int) -> list[Record]
 
 def _balances(state: State, charges: Mapping[str, Fraction], now: int) -> list[Record]:
     return [
-        {"event": "credit", "t": now, "tenant": name, "charge": str(charges.get(name, 0)), "balance": str(balance)}
+        {
+            "event": "credit",
+            "t": now,
+            "tenant": name,
+            "charge": str(charges.get(name, 0)),
+            "balance": str(balance),
+        }
         for name, balance in sorted(state.accounts.balances.items())
     ]

@@ -127,7 +127,7 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """A tenant's `weight` in the credit order, and the most credit or debt it may carry over (in units of the charge)."""
+    """A tenant's `weight` in the credit order; the most credit or debt it may carry over, in units of the charge."""
 
     weight: Fraction = Fraction(1)
     max_carry: Fraction = Fraction(0)
@@ -176,7 +176,7 @@ class RoundCost(Protocol):
         ...
 
     def alone(self, computed: int, total: int, decodes: int, chunk: int) -> Fraction:
-        """Exact ns for one request alone: positions `computed`..`total` in chunks of `chunk`, then `decodes` decodes."""
+        """Exact ns for one request alone: `computed`..`total` in chunks of `chunk` positions, then `decodes` decodes."""
         ...
 
     def transfer(self, nbytes: int) -> Fraction:

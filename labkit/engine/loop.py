@@ -33,6 +33,7 @@ from labkit.engine.outputs import Stream, direct
 
 Record = dict[str, Any]
 _EARLY_ENDS = frozenset({"cancel", "expire", "fail"})
+_ENDS = _EARLY_ENDS | {"finish", "reject"}
 CANCEL, ROUND, END, DRAIN, TIMER = range(5)  # the order of what is due at one instant
 
 
@@ -292,7 +293,9 @@ class Engine:
             self._step("A7")
             ahead = self._next_instant()
             if ahead is None:
-                raise invariants.InvariantError(9, f"{len(self.state.live)} requests wait and nothing can happen")
+                raise invariants.InvariantError(
+                    9, f"{len(self.state.live)} requests wait and nothing can happen"
+                )
             self.sink({"event": "wake", "t": now, "reason": "idle", "at": ahead})
 
     def _end_round(self, now: int, result: tuple[int, frozenset[str]]) -> None:
@@ -322,8 +325,14 @@ class Engine:
             if kind == "token":
                 if self.streams:
                     self._on_token(record)
-            elif kind in self._FOLLOW:
-                self._FOLLOW[kind](self, record)
+            elif kind == "deliver":
+                self._on_deliver(record)
+            elif kind == "admit":
+                self.notes.leaves(record["id"])
+            elif kind == "preempt":
+                self.notes.arrives(record["id"])
+            elif kind in _ENDS:
+                self._on_end(record)
 
     def _on_token(self, record: Record) -> None:
         stream = self.streams.get(record["id"])
@@ -359,20 +368,9 @@ class Engine:
 
     def _close_if_read(self, stream: Stream, at_ns: int) -> None:
         """The request has ended and its client has read the last token: a closed loop's user may go on."""
-        if stream.id not in self.state.live and stream.read == stream.emitted:
-            if self.streams.pop(stream.id, None):
-                self.source.notify_end(stream.id, at_ns)
-
-    _FOLLOW: dict[str, Callable[[Engine, Record], None]] = {
-        "deliver": _on_deliver,
-        "admit": lambda self, record: self.notes.leaves(record["id"]),
-        "preempt": lambda self, record: self.notes.arrives(record["id"]),
-        "finish": _on_end,
-        "reject": _on_end,
-        "cancel": _on_end,
-        "expire": _on_end,
-        "fail": _on_end,
-    }
+        over = stream.id not in self.state.live and stream.read == stream.emitted
+        if over and self.streams.pop(stream.id, None):
+            self.source.notify_end(stream.id, at_ns)
 
     def _after_delivery(self, stream: Stream, now: int) -> None:
         """Plan the next read; pause or resume the request as its buffer fills and drains (C20)."""
@@ -381,7 +379,11 @@ class Engine:
             if stream.next_read_ns is not None:
                 self._push(stream.next_read_ns, DRAIN, "drain", stream.id)
         reader = stream.client.reader
-        if reader is None or stream.id not in self.state.live or "output" not in self.state.policy.backpressure:
+        if (
+            reader is None
+            or stream.id not in self.state.live
+            or "output" not in self.state.policy.backpressure
+        ):
             return
         if stream.full and stream.full_since is None:
             stream.full_since = now
@@ -400,9 +402,13 @@ class Engine:
             self.now = max(self.now, self.until_ns)
             self.sink({"event": "until", "t": self.now})
         elif self.state.live:
-            raise invariants.InvariantError(9, f"{len(self.state.live)} requests are left and nothing can happen")
+            raise invariants.InvariantError(
+                9, f"{len(self.state.live)} requests are left and nothing can happen"
+            )
         draining = [stream for stream in self.streams.values() if stream.id not in self.state.live]
-        pending = [(stream.next_read_ns, at, stream) for at, stream in enumerate(draining) if stream.next_read_ns]
+        pending = [
+            (stream.next_read_ns, at, stream) for at, stream in enumerate(draining) if stream.next_read_ns
+        ]
         heapq.heapify(pending)
         while pending:
             now, at, stream = heapq.heappop(pending)

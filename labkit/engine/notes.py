@@ -12,7 +12,9 @@ class NoteBook:
     def __init__(self) -> None:
         self._said: dict[str, Reason] = {}
         self._rest: Reason | None = None
-        self._odd: dict[str, None] = {}  # waiting requests of whom something other than `_rest` was said last, or nothing
+        self._odd: dict[
+            str, None
+        ] = {}  # waiting requests of whom something other than `_rest` was said last, or nothing
 
     def arrives(self, request_id: str) -> None:
         """A request begins to wait (again)."""

@@ -57,7 +57,13 @@ class Stream:
 
     def _deliver(self, now: int) -> Record:
         self.read += 1
-        return {"event": "deliver", "t": now, "id": self.id, "index": self.read, "at": now + self.client.network_ns}
+        return {
+            "event": "deliver",
+            "t": now,
+            "id": self.id,
+            "index": self.read,
+            "at": now + self.client.network_ns,
+        }
 
 
 def direct(client: Client) -> bool:

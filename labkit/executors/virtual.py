@@ -33,7 +33,9 @@ class VirtualExecutor:
     def submit(self, job: Job) -> None:
         """A request is on its way; its oracle is the number of tokens after which it ends."""
         if not isinstance(job.oracle, int):
-            raise TypeError(f"request {job.request.id!r}: the virtual executor needs its output length, got {job.oracle!r}")
+            raise TypeError(
+                f"request {job.request.id!r}: the virtual executor needs its output length, got {job.oracle!r}"
+            )
         self._left[job.request.id] = job.oracle
 
     def forget(self, request_id: str) -> None:

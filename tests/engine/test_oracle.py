@@ -28,7 +28,9 @@ def cases(first: int, count: int):
                 continue
         for request in scenario["requests"]:
             reader = request.get("reader", {})
-            if reader.get("patience_seconds") == 0:  # at once, or at the next instant: the contract leaves it open
+            if (
+                reader.get("patience_seconds") == 0
+            ):  # at once, or at the next instant: the contract leaves it open
                 reader["patience_seconds"] = 0.01
         yield seed, scenario
 
@@ -46,7 +48,9 @@ def differences(first: int, count: int) -> list[str]:
             round_["notes"] = []
         compared += 1
         if mine != want:
-            first_off = next((r["index"] for r, w in zip(mine["rounds"], want["rounds"], strict=False) if r != w), None)
+            first_off = next(
+                (r["index"] for r, w in zip(mine["rounds"], want["rounds"], strict=False) if r != w), None
+            )
             found.append(f"seed {seed}, first in round {first_off}")
     assert compared > count / 2, f"only {compared} of {count} scenarios could be compared"
     return found
@@ -68,7 +72,13 @@ def test_the_contracts_example():
     scenario = {
         "schema": "labkit.scenario/1",
         "title": "one request",
-        "budget": {"tokens": 512, "seats": 2, "kv_bytes": 67108864, "page_tokens": 16, "bytes_per_token": 65536},
+        "budget": {
+            "tokens": 512,
+            "seats": 2,
+            "kv_bytes": 67108864,
+            "page_tokens": 16,
+            "bytes_per_token": 65536,
+        },
         "policy": {"batching": "continuous", "admission": "reserve"},
         "cost": {"kind": "table", "seconds": {"1": 0.006, "2": 0.010}},
         "requests": [
