@@ -176,7 +176,7 @@ class RoundCost(Protocol):
         ...
 
     def alone(self, computed: int, total: int, decodes: int, chunk: int) -> Fraction:
-        """Exact ns for one request alone: `computed`..`total` in chunks of `chunk` positions, then `decodes` decodes."""
+        """Exact ns for one request alone: `computed`..`total` in chunks of `chunk`, then `decodes` decodes."""
         ...
 
     def transfer(self, nbytes: int) -> Fraction:
