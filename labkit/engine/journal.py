@@ -61,11 +61,13 @@ def writer(stream: IO[str]) -> Callable[[Record], None]:
     write = stream.write
 
     def sink(event: Record) -> None:
-        if (
-            event["event"] == "token"
-        ):  # most lines are tokens: the same text as `encode` gives, in a fifth of its time
+        # Most lines are tokens and steps: the same text as `encode` gives, in a fifth of its time.
+        kind = event["event"]
+        if kind == "token":
             name, t, epoch, index = quote(event["id"]), event["t"], event["epoch"], event["index"]
             write(f'{{"event":"token","t":{t},"id":{name},"epoch":{epoch},"index":{index}}}\n')
+        elif kind == "step":
+            write(f'{{"event":"step","t":{event["t"]},"step":"{event["step"]}"}}\n')
         else:
             write(encode(event) + "\n")
 
