@@ -155,11 +155,11 @@ EXPECTED: dict[str, Expected] = {
     "case05_swap_full": Expected(
         "Three prompts of 2 pages fill 6. At 10 A and B each need a third: C goes to the host, which is full then "
         "(+1 ms: 21). At 51 A needs a fourth: B gives way, no room on the host, its 12 positions are dropped. A "
-        "ends at 61. C comes back (+1 ms) and decodes, B computes 12 again on the 3 pages left: 72, C ends. D, "
-        "there since 20, was never let in before C; it joins B's 13th position: 82.",
-        {"A": 61, "B": 82, "C": 72, "D": 82},
+        "ends at 61. C comes back (+1 ms) and decodes on 3 pages. B comes back when all its 13 positions fit: 4 pages, "
+        "3 are free, so D passes it: 72, C and D end, D after C as it must. B computes 13 at once: 82.",
+        {"A": 61, "B": 82, "C": 72, "D": 72},
         rounds=[10, 11, 10, 10, 10, 10, 11, 10],
-        pages=[6, 6, 6, 6, 6, 4, 6, 5],
+        pages=[6, 6, 6, 6, 6, 4, 4, 4],
         computed={"A": 13, "B": 25, "C": 9, "D": 4},
         recomputed={"A": 0, "B": 12, "C": 0, "D": 0},
         preemptions={"A": 0, "B": 1, "C": 1, "D": 0},
