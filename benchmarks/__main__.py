@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import timing
+from labkit.core.errors import InputError
 
 NAMES = ("scheduler", "trace", "startup")
 NEEDS_TRACE = "it needs a trace: --trace FILE, a CSV in the form of Azure's LLM inference traces"
@@ -38,13 +39,19 @@ def main(argv: list[str] | None = None) -> int:
             parser().error(f"there is no bench {name!r}; the benches are {', '.join(NAMES)}")
     if options.trace is not None and not options.trace.is_file():
         parser().error(f"--trace: {options.trace} is not a file")
+    if options.json is not None and not options.json.absolute().parent.is_dir():
+        parser().error(f"--json: {options.json.parent} is not a folder")
     results: dict[str, Any] = {}
     for name in dict.fromkeys(names):
         print(f"== {name}", flush=True)
         if name == "trace" and options.trace is None:
             print(f"left out: {NEEDS_TRACE}\n")
             continue
-        results[name], text = _bench(name, options)
+        try:
+            results[name], text = _bench(name, options)
+        except InputError as error:
+            print("\n".join(error.problems), file=sys.stderr)
+            return 2
         print("\n".join(text) + "\n", flush=True)
     if options.json is not None:
         whole = {"machine": timing.machine(), "repeats": options.repeats, "results": results}

@@ -59,7 +59,7 @@ class Case:
         return LinearCost(fixed=fixed, per_token=token, per_context=context)
 
 
-def case(seats: int, slots: int, seed: int = 1) -> Case:
+def make_case(seats: int, slots: int, seed: int = 1) -> Case:
     """A population that is large enough for `slots` slots in `seats` seats."""
     draw = random.Random(seed)
     count = 2 * seats + slots // SHORTEST

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks import breakdown, timing
 from benchmarks.plain import Count, plain
-from benchmarks.population import Case, Replacements, case
+from benchmarks.population import Case, Replacements, make_case
 from labkit.core.decide import decide
 from labkit.core.scheduler import State, commit, finish_round, settle, submit
 from labkit.engine import journal
@@ -114,7 +114,7 @@ def _seconds(action: Callable[[], object]) -> float:
 
 def measure(repeats: int, seats: Sequence[int] = SEATS, slots: int = SLOTS) -> dict[str, Any]:
     """All steps at each number of running requests."""
-    return {"aim_slots_per_second": AIM, "rows": [_row(case(count, slots), repeats) for count in seats]}
+    return {"aim_slots_per_second": AIM, "rows": [_row(make_case(count, slots), repeats) for count in seats]}
 
 
 def _row(case: Case, repeats: int) -> dict[str, Any]:

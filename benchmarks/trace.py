@@ -30,15 +30,16 @@ SCENARIO: dict[str, Any] = {
 
 
 def measure(repeats: int, trace: Path) -> dict[str, Any]:
-    """The command without `--json` on the whole trace (Azure's form) and on its first quarter."""
+    """The command without `--json` on the whole trace (Azure's form), its first quarter, and its first request."""
     whole = SCENARIO | {"trace": {"path": str(trace.resolve()), "format": "azure"}}
     requests, rounds, slots = _count(whole)
     quarter = max(1, int(requests * SHORT))
-    short = whole | {"trace": whole["trace"] | {"limit": quarter}}
+    limits = {"whole": None, "quarter": quarter, "first": 1}
     with TemporaryDirectory() as folder:
         commands = {}
-        for name, scenario in (("whole", whole), ("quarter", short)):
+        for name, limit in limits.items():
             path = Path(folder) / f"{name}.json"
+            scenario = whole | {"trace": whole["trace"] | {"limit": limit}}
             path.write_text(json.dumps(scenario), encoding="utf-8", newline="\n")
             commands[name] = partial(timing.measured, ["-m", "labkit", "run", str(path)])
         runs = timing.interleaved(commands, repeats)
@@ -52,7 +53,7 @@ def measure(repeats: int, trace: Path) -> dict[str, Any]:
         "requests_per_second": timing.spread(requests / t for t in seconds),
         "slots_per_second": timing.spread(slots / t for t in seconds),
         "quarter_requests": quarter,
-        "memory": _memory(runs["quarter"], runs["whole"]),
+        "memory": _memory(runs),
     }
 
 
@@ -76,16 +77,16 @@ def _count(scenario: dict[str, Any]) -> tuple[int, int, int]:
     return counts["submit"], counts["round"], slots
 
 
-def _memory(quarter: list[timing.Process], whole: list[timing.Process]) -> dict[str, Any] | None:
-    """Peak MiB of both and their ratio; None where the system does not tell."""
-    short = [run.peak_mib for run in quarter if run.peak_mib is not None]
-    full = [run.peak_mib for run in whole if run.peak_mib is not None]
-    if not full:
+def _memory(runs: dict[str, list[timing.Process]]) -> dict[str, Any] | None:
+    """Peak MiB of each length, and the whole's over the quarter's; None where the system does not tell."""
+    peaks = {
+        name: [run.peak_mib for run in found if run.peak_mib is not None] for name, found in runs.items()
+    }
+    if not all(peaks.values()):
         return None
     return {
-        "quarter_peak_mib": timing.spread(short),
-        "whole_peak_mib": timing.spread(full),
-        "whole_over_quarter": timing.ratios(full, short),
+        **{f"{name}_peak_mib": timing.spread(found) for name, found in peaks.items()},
+        "whole_over_quarter": timing.ratios(peaks["whole"], peaks["quarter"]),
     }
 
 
@@ -105,6 +106,7 @@ def lines(result: dict[str, Any]) -> list[str]:
                 f"peak MiB, first {result['quarter_requests']:,}",
                 timing.between(memory["quarter_peak_mib"], ".1f"),
             ],
+            ["peak MiB, the first alone", timing.between(memory["first_peak_mib"], ".1f")],
             ["whole over first quarter", timing.between(memory["whole_over_quarter"], ".3f")],
         ]
     aim = f"aims: under {result['aim_seconds']} s; memory that does not grow with the trace (a ratio near 1)"

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.plain import plain
-from benchmarks.population import case
+from benchmarks.population import make_case
 from benchmarks.scheduler import STEPS, core, engine_count
 
 TRACE = "TIMESTAMP,ContextTokens,GeneratedTokens\n" + "".join(
@@ -21,7 +21,7 @@ def spread(found):
 
 @pytest.mark.parametrize(("seats", "slots"), [(1, 700), (5, 3_000), (48, 20_000)])
 def test_the_plain_loop_does_the_work_of_core_and_engine(seats, slots):
-    load = case(seats, slots)
+    load = make_case(seats, slots)
     expected = plain(load)
     assert expected.slots >= slots
     assert expected.ends
@@ -31,7 +31,7 @@ def test_the_plain_loop_does_the_work_of_core_and_engine(seats, slots):
 
 def test_the_plain_loop_by_hand():
     """Count one request whose prompt is computed, alone: a slot a round, the context growing by one."""
-    load = case(1, 64)
+    load = make_case(1, 64)
     first = load.members[0]
     found = plain(load)
     contexts = range(first.prompt, first.prompt + found.rounds)
@@ -64,7 +64,9 @@ def test_smoke(tmp_path, capsys):
 
     startup = found["results"]["startup"]
     assert all(spread(part) for row in startup["commands"].values() for part in row.values())
-    assert any(module["module"].startswith("labkit") or module["own_ms"] > 0 for module in startup["imports"])
+    dear = startup["imports"]
+    assert dear
+    assert all(0 < module["own_ms"] <= module["with_its_imports_ms"] for module in dear)
 
     printed = capsys.readouterr().out
     assert all(f"== {name}" in printed for name in found["results"])
@@ -76,12 +78,20 @@ def test_a_trace_is_asked_for_in_one_line(capsys):
     assert capsys.readouterr().out.splitlines()[1].startswith("left out: it needs a trace: --trace FILE")
 
 
+def test_a_wrong_trace_is_one_line(tmp_path, capsys):
+    trace = tmp_path / "azure.csv"
+    trace.write_text("TIMESTAMP,ContextTokens,GeneratedTokens\nnow,1,1\n", encoding="utf-8", newline="\n")
+    assert main(["trace", "--trace", str(trace)]) == 2
+    assert "line 2: given" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["speed"], "there is no bench 'speed'"),
         (["--repeats", "0"], "expected a whole number of at least 1"),
         (["trace", "--trace", "no_such_file.csv"], "no_such_file.csv is not a file"),
+        (["trace", "--json", "no_such_folder/out.json"], "no_such_folder is not a folder"),
     ],
 )
 def test_wrong_arguments(arguments, said, capsys):
