@@ -92,7 +92,9 @@ class Draft:
             if seq.paused or (victims and seq.id in victims):
                 continue
             context = self.context(seq) if entries else seq.computed
-            decodes = seq.total - context == 1 and context >= seq.prompt_tokens  # `_decodes`, in line for speed
+            decodes = (
+                seq.total - context == 1 and context >= seq.prompt_tokens
+            )  # `_decodes`, in line for speed
             if decodes is decode and not (decode and items and seq.id in items):
                 found.append(seq)
         return found

@@ -29,18 +29,23 @@ def _require(law: int, holds: bool, what: str) -> None:
 
 def check_plan(state: State, plan: Plan) -> None:
     """E31.5 for the round that has just been committed: Σq ≤ B, busy seats ≤ K, promises kept; every step real."""
-    items = plan.items
-    _require(5, plan is state.in_flight or not items, "the committed plan is not the round in progress")
-    _require(2, all(item.new_tokens > 0 for item in items), "an item without new positions")
-    tokens = sum(item.new_tokens for item in items)
-    _require(2, tokens <= state.budget.tokens, f"{tokens} new tokens in a round of {state.budget.tokens}")
-    _require(2, len(items) <= state.seats, f"{len(items)} busy seats of {state.seats}")
-    _require(
-        7, 0 <= state.promised <= state.pool.free, f"{state.promised} pages promised, {state.pool.free} free"
-    )
-    _require(7, state.host_pages <= state.budget.host_pages, f"{state.host_pages} pages on the host")
+    items, promised, free = plan.items, state.promised, state.pool.free
+    steps = [item.new_tokens for item in items]
+    if items and plan is not state.in_flight:
+        raise InvariantError(5, "the committed plan is not the round in progress")
+    if min(steps, default=1) <= 0:
+        raise InvariantError(2, "an item without new positions")
+    if sum(steps) > state.budget.tokens:
+        raise InvariantError(2, f"{sum(steps)} new tokens in a round of {state.budget.tokens}")
+    if len(items) > state.seats:
+        raise InvariantError(2, f"{len(items)} busy seats of {state.seats}")
+    if not 0 <= promised <= free:
+        raise InvariantError(7, f"{promised} pages promised, {free} free")
+    if state.host_pages > state.budget.host_pages:
+        raise InvariantError(7, f"{state.host_pages} pages on the host")
     queued = len(state.waiting) + len(state.active) + len(state.swapped)
-    _require(7, queued == len(state.live), f"{queued} requests in queues, {len(state.live)} live")
+    if queued != len(state.live):
+        raise InvariantError(7, f"{queued} requests in queues, {len(state.live)} live")
 
 
 def check(state: State) -> None:

@@ -56,7 +56,7 @@ class State:
         self.batch: set[str] = set()  # live members of the static batch
         self.batch_ended = 0  # its ended members
         self.work: dict[str, int] = {}  # live requests of each tenant
-        self.counts: dict[str, int] = {"submitted": 0, "ended": 0, "emitted": 0}
+        self.counts: dict[str, int] = {"submitted": 0, "ended": 0}
         self._ages: deque[tuple[int, Sequence]] = deque()
 
     @property
@@ -228,10 +228,10 @@ def commit(state: State, plan: Plan) -> list[Record]:
     for entry in plan.entries:
         records += _seat(state, state.live[entry.id], entry.hits, entry.from_swap, plan)
     page = state.budget.page_tokens
-    for item in plan.items:
-        seq = state.live[item.id]
+    for name, _, new_tokens, context, _, _ in plan.items:
+        seq = state.live[name]
         seq.last_served = state.rounds
-        end = item.context + item.new_tokens
+        end = context + new_tokens
         if end > len(seq.table) * page:
             records.append(_take(state, seq, state.pages_for(end) - len(seq.table), plan.now))
     state.version += 1
@@ -253,21 +253,18 @@ def finish_round(state: State, now: int, seconds_ns: int, last: frozenset[str]) 
     state.in_flight = None
     state.version += 1
     records = _charge(state, plan, seconds_ns, now) if state.ordering.moving else []
-    for item in plan.items:
-        seq = state.live.get(item.id)
-        if seq is None or seq.epoch != item.epoch:
+    for name, epoch, new_tokens, context, _, yields in plan.items:
+        seq = state.live.get(name)
+        if seq is None or seq.epoch != epoch:
             continue  # law 5: the one place where a stale result is dropped
-        seq.computed = item.context + item.new_tokens
+        seq.computed = context + new_tokens
         if seq.published < len(seq.chain) and seq.doom is None:
             _publish(state, seq)
-        if item.yields and seq.doom is None:
-            seq.emitted += 1
+        if yields and seq.doom is None:
             seq.total += 1
-            state.counts["emitted"] += 1
-            records.append(
-                {"event": "token", "t": now, "id": item.id, "epoch": item.epoch, "index": seq.emitted}
-            )
-            if item.id in last or seq.emitted == seq.request.max_output_tokens:
+            index = seq.emitted = seq.emitted + 1
+            records.append({"event": "token", "t": now, "id": name, "epoch": epoch, "index": index})
+            if name in last or index == seq.request.max_output_tokens:
                 state.done.append(seq)
     return records
 
@@ -335,7 +332,7 @@ def _take(state: State, seq: Sequence, count: int, now: int) -> Record:
     seq.table.extend(refs)
     if state.policy.admission == "reserve":
         state.promised -= count
-    pages = [[ref.id, ref.generation] for ref in refs]
+    pages = [list(ref) for ref in refs]
     return {"event": "pages", "t": now, "id": seq.id, "epoch": seq.epoch, "pages": pages}
 
 
@@ -343,7 +340,7 @@ def _release(state: State, seq: Sequence, now: int) -> list[Record]:
     if state.policy.admission == "reserve":
         state.promised -= seq.bound_pages - len(seq.table)
     state.pool.release(seq.table)
-    pages = [[ref.id, ref.generation] for ref in seq.table]
+    pages = [list(ref) for ref in seq.table]
     seq.table = []
     if not pages:
         return []

@@ -258,7 +258,7 @@ class Engine:
         self._step("A4")
         plan = decide(state, now)
         news = self.notes.news(plan, state)
-        items = [[i.id, i.new_tokens, i.context, "prefill" if i.prefill else "decode"] for i in plan.items]
+        items = [[name, q, s, "prefill" if prefill else "decode"] for name, _, q, s, prefill, _ in plan.items]
         if items or news:
             self.sink({"event": "plan", "t": now, "round": state.rounds, "items": items, "notes": news})
         if items or plan.victims or plan.entries:
