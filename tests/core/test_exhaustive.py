@@ -11,19 +11,18 @@ number of rounds that law 9 allows.
 from __future__ import annotations
 
 import hashlib
-import pickle
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import chain, combinations
+from itertools import chain, combinations, permutations
+from math import comb
 
 import pytest
 
-from labkit.core.lifecycle import Sequence, Status
 from labkit.core.types import Budget, Policy, Tenant
-from tests.core.world import World
+from tests.core.world import World, freeze, thaw
 
-SHORT, FULL = 6, 8
+SHORT, FULL, FOREVER = 5, 8, 1000
 PAGES = Budget(tokens=6, seats=3, pages=3, page_tokens=2, page_bytes=2)
 # name: (prompt, bound, the rest). Alone, each fits into the three pages of two positions; no two do to the end.
 REQUESTS: dict[str, tuple[int, int, dict]] = {
@@ -120,7 +119,9 @@ def fingerprint(world: World) -> bytes:
     state = world.state
     pool = state.pool
     live = sorted(state.live.values(), key=lambda seq: (seq.request.arrival_ns, seq.request.place))
-    served = {turn: rank for rank, turn in enumerate(sorted({seq.last_served for seq in live} - {-1}))} | {-1: -1}
+    served = {turn: rank for rank, turn in enumerate(sorted({seq.last_served for seq in live} - {-1}))} | {
+        -1: -1
+    }
     names: dict[int, object] = {}  # a page is its prefix, or else the n-th that is held
 
     def page(number: int) -> object:
@@ -131,9 +132,9 @@ def fingerprint(world: World) -> bytes:
     told = (
         [
             (
-                seq.id, str(seq.status), seq.computed, seq.total, seq.emitted, min(seq.preemptions, 1), seq.mark,
-                world.mark.get(seq.id), [page(ref.id) for ref in seq.table], seq.host_pages, seq.published, seq.bypassed,
-                seq.paused, str(seq.doom), served[seq.last_served],
+                seq.id, str(seq.status), seq.computed, seq.total, seq.emitted, min(seq.preemptions, 1),
+                seq.mark, world.mark.get(seq.id), [page(ref.id) for ref in seq.table], seq.host_pages, seq.published,
+                seq.bypassed, seq.paused, str(seq.doom), served[seq.last_served],
             )
             for seq in live
         ],
@@ -206,47 +207,51 @@ class Walk:
         self.transitions = 0
         self.known: set[bytes] = set()
         self.rounds_left: dict[bytes, int] = {}  # until all has ended, if nothing else happens
-        self.first_of: dict[bytes, bytes] = {}  # a sample of states, to compare with others of the same print
+        self.samples: dict[bytes, bytes] = {}  # states to compare with others of the same print
         self.compared = 0
 
     def run(self, depth: int) -> None:
-        layer = [pickle.dumps(World(self.case[0], self.case[1], TENANTS))]
+        layer: list[bytes] = []  # what `at` events can reach
+        self._reach(World(self.case[0], self.case[1], TENANTS), layer)
         for at in range(depth + 1):
-            reached: list[bytes] = []
-            while layer:
-                self._visit(layer.pop(), layer, reached if at < depth else None)
-            layer = reached
+            for frozen in layer:  # which grows: a round's start is no event
+                if thaw(frozen).plan is None:
+                    self._step(frozen, ("plan", None), layer)
+            later: list[bytes] = []
+            for frozen in layer:
+                world = thaw(frozen)
+                for event in events(world) if at < depth else ():
+                    self._step(frozen, event, later)
+                self._late_cancels(world)
+                self._ends_by_itself(world)
+            layer = later
+            if not layer:
+                return
 
-    def _visit(self, frozen: bytes, same: list[bytes], later: list[bytes] | None) -> None:
-        world: World = pickle.loads(frozen)
-        print_of = fingerprint(world)
-        if print_of in self.known:
-            if print_of in self.first_of and frozen != self.first_of[print_of]:
-                self._compare(frozen, self.first_of.pop(print_of))
-            return
-        self.known.add(print_of)
-        if len(self.known) % 40 == 0:
-            self.first_of[print_of] = frozen
-        self._ends_by_itself(pickle.loads(frozen))
-        if world.plan is None:
-            same.append(self._after(frozen, ("plan", None)))
-        for event in events(world) if later is not None else ():
-            later.append(self._after(frozen, event))
-        self._late_cancels(world, print_of)
-
-    def _after(self, frozen: bytes, event: Event) -> bytes:
+    def _step(self, frozen: bytes, event: Event, waiting: list[bytes]) -> None:
         self.transitions += 1
-        world: World = pickle.loads(frozen)
+        world = thaw(frozen)
         happen(world, event, self.seen)
-        return pickle.dumps(world)
+        self._reach(world, waiting)
 
-    def _late_cancels(self, world: World, before: bytes) -> None:
+    def _reach(self, world: World, waiting: list[bytes]) -> None:
+        now = fingerprint(world)
+        if now not in self.known:
+            self.known.add(now)
+            waiting.append(freeze(world))
+            if len(self.known) % 25 == 0:
+                self.samples[now] = waiting[-1]
+        elif now in self.samples:
+            self._compare(world, thaw(self.samples.pop(now)))
+
+    def _late_cancels(self, world: World) -> None:
         """A cancel of one that has ended, or is about to, changes nothing (law 6)."""
-        late = [name for name in REQUESTS if name in world.ends or getattr(world.state.live.get(name), "doom", None)]
-        for name in late:
-            world.end(name)
-            self.seen["late cancel"] += 1
-        assert not late or fingerprint(world) == before
+        version = world.state.version
+        for name in REQUESTS:
+            if name in world.ends or (name in world.state.live and world.state.live[name].doom):
+                world.end(name)
+                self.seen["late cancel"] += 1
+        assert world.state.version == version, "law 6: a cancel of an ended request changed something"
 
     def _ends_by_itself(self, world: World) -> None:
         """All read on and nobody comes or leaves: every request ends, within the rounds that law 9 allows."""
@@ -265,7 +270,9 @@ class Walk:
                 world.end_round()
             else:
                 plan = world.plan_round()
-                assert plan.items or plan.victims, f"law 9: {list(world.state.live)} wait and nothing can happen"
+                assert plan.items or plan.victims, (
+                    f"law 9: {list(world.state.live)} wait and nothing can happen"
+                )
                 happened = {victim.mode for victim in plan.victims}
                 assert not happened & self.case[3], f"{happened} under a policy that has none"
         for at, ended in reversed(path.items()):
@@ -273,13 +280,62 @@ class Walk:
             self.rounds_left[at] = left
         assert left <= rounds_at_most(), "law 9: more rounds than all the work has positions"
 
-    def _compare(self, one: bytes, other: bytes) -> None:
-        """Two states of one print have the same futures: one step of it is looked at."""
+    def _compare(self, one: World, other: World) -> None:
+        """The print leaves out nothing that matters: two states of one print stay so whatever happens next."""
         self.compared += 1
-        first, second = pickle.loads(one), pickle.loads(other)
-        assert list(events(first)) == list(events(second))
-        for event in [*events(first), *([("plan", None)] if first.plan is None else [])]:
-            first, second = pickle.loads(one), pickle.loads(other)
+        one_frozen, other_frozen = freeze(one), freeze(other)
+        assert list(events(one)) == list(events(other))
+        for event in [*events(one), *([("plan", None)] if one.plan is None else [])]:
+            first, second = thaw(one_frozen), thaw(other_frozen)
             happen(first, event, Counter())
             happen(second, event, Counter())
             assert fingerprint(first) == fingerprint(second), f"states taken for one differ after {event}"
+
+
+# ------------------------------------------------------------------------------------------------ the tests
+
+
+def arrivals_and_pauses(depth: int) -> int:
+    """How many states there are at least: an order of arrivals, and who of them is paused, before anything runs."""
+    found = 0
+    for count in range(len(REQUESTS) + 1):
+        orders = len(list(permutations(REQUESTS, count)))
+        found += orders * sum(comb(count, paused) for paused in range(min(count, depth - count) + 1))
+    return found
+
+
+def walk(name: str, depth: int) -> None:
+    case = POLICIES[name]
+    found = Walk(case)
+    found.run(depth)
+    states, most = len(found.known), max(found.rounds_left.values())
+    counts = f"{states} states, {found.transitions} transitions"
+    print(
+        f"\n{name}: {'any' if depth == FOREVER else depth} events, {counts}, at most {most} rounds to the end"
+    )
+    assert states >= arrivals_and_pauses(depth)
+    assert found.transitions >= states - 1 + found.compared
+    assert found.compared, "no two ways led to one sampled state"
+    happened = {what for what, count in found.seen.items() if count}
+    always = {"arrive", "cancel", "late cancel", "pause", "resume", "end", "plan", "round"}
+    assert always | case[2] <= happened, "the walk leaves out what it is for"
+    assert not case[3] & happened, "what the policy rules out"
+    assert 3 <= most <= rounds_at_most()  # A alone: its prompt's round, then two decodes
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_all_orders_of_a_few_events(name: str) -> None:
+    walk(name, SHORT)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", POLICIES)
+def test_all_orders_of_eight_events(name: str) -> None:
+    walk(name, FULL)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["grow, recompute", "reserve", "reserve, priority", "static"])
+def test_all_orders_of_any_number_of_events(name: str) -> None:
+    """Three requests have an end: the walk comes to where nothing new can happen."""
+    walk(name, FOREVER)

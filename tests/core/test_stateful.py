@@ -82,7 +82,9 @@ class Scheduler(RuleBasedStateMachine):
         prompt, bound = max(request.pop("prompt"), length), request.pop("bound")
         self.world.arrive(name, prompt, bound, **request)
 
-    @rule(which=st.integers(0, 9), outcome=st.sampled_from([Outcome.CANCELLED, Outcome.EXPIRED, Outcome.FAILED]))
+    @rule(
+        which=st.integers(0, 9), outcome=st.sampled_from([Outcome.CANCELLED, Outcome.EXPIRED, Outcome.FAILED])
+    )
     def end(self, which: int, outcome: Outcome) -> None:
         name = self._pick(which)
         if name:
@@ -108,7 +110,9 @@ class Scheduler(RuleBasedStateMachine):
     @rule(last=st.sets(st.integers(0, 3)))
     def end_round(self, last: set[int]) -> None:
         items = self.world.plan.items
-        self.world.end_round(frozenset(item.id for at, item in enumerate(items) if at in last and item.yields))
+        self.world.end_round(
+            frozenset(item.id for at, item in enumerate(items) if at in last and item.yields)
+        )
 
     @precondition(lambda self: self.world.plan is None)
     @rule(rounds=st.integers(1, 6))

@@ -5,6 +5,8 @@ The checks here that are not `invariants.check` are written from the laws' text,
 
 from __future__ import annotations
 
+import copyreg
+import io
 import pickle
 from collections import Counter
 from fractions import Fraction
@@ -29,7 +31,34 @@ from labkit.core.types import Budget, Outcome, Policy, Request, Setup, Tenant
 from labkit.executors.costs import LinearCost
 
 MS = 1_000_000
+_constant: dict[int, object] = {}  # what never changes stands in a frozen world by its identity
 TERMINAL = {"finish", "reject", "cancel", "expire", "fail"}
+
+
+def _thaw_constant(identity: int) -> object:
+    return _constant[identity]
+
+
+def _freeze_constant(value: object) -> tuple:
+    _constant[id(value)] = value
+    return _thaw_constant, (id(value),)
+
+
+_by_identity = dict.fromkeys((Setup, Budget, Policy, Request, Tenant, LinearCost), _freeze_constant)
+
+
+def freeze(value: object) -> bytes:
+    """`value` and all that can change in it, as bytes: equal bytes mean that nothing has changed."""
+    stream = io.BytesIO()
+    pickler = pickle.Pickler(stream, pickle.HIGHEST_PROTOCOL)
+    pickler.dispatch_table = copyreg.dispatch_table | _by_identity
+    pickler.dump(value)
+    return stream.getvalue()
+
+
+def thaw(frozen: bytes) -> World:
+    """A world of its own, as it was when it was frozen."""
+    return pickle.loads(frozen)
 
 
 def cost(**coefficients: int) -> LinearCost:
@@ -74,9 +103,9 @@ class World:
     def plan_round(self) -> Plan:
         """Decide and commit; nothing may be in flight."""
         refresh_ages(self.state, self.now)
-        before = pickle.dumps(self.state)
+        before = freeze(self.state)
         plan = decide(self.state, self.now)
-        assert pickle.dumps(self.state) == before, "law 3: decide changed the state"
+        assert freeze(self.state) == before, "law 3: decide changed the state"
         self._check_plan(plan)
         victims = {victim.id: self.state.live[victim.id] for victim in plan.victims}
         for name, seq in victims.items():
@@ -115,7 +144,9 @@ class World:
             elif record["event"] == "admit":
                 assert name not in self.ends, f"law 6: {name} comes back to life"
                 for ref in record["shared"]:
-                    assert tuple(ref) in self.published, "law 10: a page is shared that no committed round has filled"
+                    assert tuple(ref) in self.published, (
+                        "law 10: a page is shared that no committed round has filled"
+                    )
         index = self.state.pool._index
         self.published |= {(page, self.state.pool.generations[page]) for page in index.values()}
         if check:
@@ -156,7 +187,9 @@ class World:
         for victim in plan.victims:
             seq, other = state.live[victim.id], state.live[victim.to]
             assert seq.status is Status.ACTIVE
-            assert seq is other or state.ordering.outranks(other, seq), "law 8: a victim outranks whom it makes room for"
+            assert seq is other or state.ordering.outranks(other, seq), (
+                "law 8: a victim outranks whom it makes room for"
+            )
             if victim.mode == "fail":
                 assert policy.preemption == "none"
                 continue
@@ -164,7 +197,9 @@ class World:
             gained = seq.computed - self.mark.get(victim.id, 0)
             # The one exception (scenario.md, Pages): all would skip, so the lowest-ranked gives way whatever it gained.
             lowest = all(o is seq or state.ordering.outranks(o, seq) for o in state.active)
-            assert victim.id not in self.mark or gained >= policy.min_run_tokens or lowest, "law 9: min_run_tokens"
+            assert victim.id not in self.mark or gained >= policy.min_run_tokens or lowest, (
+                "law 9: min_run_tokens"
+            )
 
     def _check_reasons(self, plan: Plan, entering: set[str], victims: set[str]) -> None:
         """Law 11: each reason is true of the state that the plan leaves."""
