@@ -38,7 +38,7 @@ from json.encoder import encode_basestring_ascii as quote
 from pathlib import Path
 from typing import IO, Any
 
-from labkit.core.errors import InputError
+from labkit.core.errors import InputError, escaped
 
 Record = dict[str, Any]
 SCHEMA = "labkit.journal/1"
@@ -76,45 +76,48 @@ def writer(stream: IO[str]) -> Callable[[Record], None]:
 
 def read(path: str | Path) -> Iterator[Record]:
     """Header first, then the events, each checked against the schema. Raises InputError with the line's number."""
-    name = str(path)
+    name = escaped(str(path))
     try:
-        with open(path, encoding="utf-8", newline="\n") as stream:
+        with open(path, "rb") as stream:
             yield from parse(stream, name)
     except OSError as error:
         raise InputError(
-            [f"{name}: given a file that can't be read ({error.strerror}), expected a journal"]
-        ) from error
-    except UnicodeDecodeError as error:
-        raise InputError(
-            [f"{name}: given bytes that are not UTF-8, expected a journal (JSON Lines)"]
+            f"{name}: given a file that can't be read ({error.strerror}), expected a journal"
         ) from error
 
 
-def parse(stream: IO[str], name: str) -> Iterator[Record]:
-    """The same from an open text stream; `name` stands in messages."""
+def parse(stream: IO[bytes], name: str) -> Iterator[Record]:
+    """The same from an open binary stream; `name` stands in messages."""
     checks = _checks()
     number = 0
-    for line in iter(lambda: stream.readline(LONGEST_LINE), ""):
+    for line in iter(lambda: stream.readline(LONGEST_LINE), b""):
         number += 1
         where = f"{name}:{number}"
         try:
-            event = json.loads(line, parse_constant=_no_constant)
+            parse_float = float if number == 1 else _no_float
+            event = json.loads(
+                line.decode("utf-8"),
+                parse_constant=_no_constant,
+                parse_float=parse_float,
+                object_pairs_hook=_once,
+            )
         except (ValueError, RecursionError) as error:
-            if not line.endswith("\n") and len(line) < LONGEST_LINE and number > 1:
+            if not line.endswith(b"\n") and len(line) < LONGEST_LINE and number > 1:
                 warnings.warn(f"{where}: the last line is cut short and is left out", CutShort, stacklevel=2)
                 return
-            raise InputError([f"{where}: given a line that is not JSON, expected one event"]) from error
+            what = str(error) if isinstance(error, _Odd) else "a line that is not JSON in UTF-8"
+            raise InputError(f"{where}: given {what}, expected one event") from error
         kind = event.get("event" if number > 1 else "schema") if isinstance(event, dict) else None
         check = checks.get(kind) if isinstance(kind, str) else None
         if check is None or (number == 1) != (kind == SCHEMA):
             wanted = f'the first line {{"schema":"{SCHEMA}",…}}' if number == 1 else "a journal event"
-            raise InputError([f"{where}: given {_short(event)}, expected {wanted}"])
+            raise InputError(f"{where}: given {_short(event)}, expected {wanted}")
         problem = check(event)
         if problem:
-            raise InputError([f"{where}: {problem}"])
+            raise InputError(f"{where}: {problem}")
         yield event
     if not number:
-        raise InputError([f"{name}: given an empty file, expected a journal"])
+        raise InputError(f"{name}: given an empty file, expected a journal")
 
 
 def follow(events: Iterable[Record], name: str, feed: Callable[[Record], None]) -> Record:
@@ -125,12 +128,27 @@ def follow(events: Iterable[Record], name: str, feed: Callable[[Record], None]) 
         try:
             feed(event)
         except ValueError as error:
-            raise InputError([f"{name}:{number}: {error}"]) from error
+            raise InputError(f"{name}:{number}: {error}") from error
     return first
 
 
+class _Odd(ValueError):
+    """JSON that Python would take and an event never holds."""
+
+
 def _no_constant(text: str) -> object:
-    raise ValueError(f"{text} is not JSON")
+    raise _Odd(text)
+
+
+def _no_float(text: str) -> object:
+    raise _Odd(f"the number {escaped(text[:40])}, which is no integer")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> Record:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise _Odd("a field twice")
+    return fields
 
 
 def _short(value: object) -> str:

@@ -368,8 +368,9 @@ class Engine:
 
     def _close_if_read(self, stream: Stream, at_ns: int) -> None:
         """The request has ended and its client has read the last token: a closed loop's user may go on."""
-        over = stream.id not in self.state.live and stream.read == stream.emitted
-        if over and self.streams.pop(stream.id, None):
+        ended = stream.id not in self.state.live and stream.read == stream.emitted
+        if ended and stream.id in self.streams:
+            del self.streams[stream.id]
             self.source.notify_end(stream.id, at_ns)
 
     def _after_delivery(self, stream: Stream, now: int) -> None:

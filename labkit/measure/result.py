@@ -125,8 +125,10 @@ class ResultFold:
         self.horizon_ns = 0
         self.stop_ns: int | None = None
         self.clock_ns = 0
+        self._seen: set[str] = set()
         self._items: list[list[Any]] = []
         self._notes: list[list[str]] = []
+        self._last_end = 0
         self._handlers: dict[str, Callable[[Record], None]] = {
             "submit": self._submit,
             "admit": self._admit,
@@ -162,15 +164,18 @@ class ResultFold:
         return trace
 
     def _submit(self, event: Record) -> None:
-        if event["id"] in self.live:
+        if event["id"] in self.live or event["id"] in self._seen:
             raise FoldError(f"request {event['id']!r} is submitted twice")
         trace = self.live[event["id"]] = Trace(event)
         self.counts["submitted"] += 1
         if self.full:
             self.order.append(trace)
+            self._seen.add(event["id"])
 
     def _admit(self, event: Record) -> None:
         trace = self._of(event)
+        if trace.waiting_since is None:
+            raise FoldError(f"request {trace.id!r} is admitted while it does not wait")
         self._waits_no_more(trace, event["t"])
         trace.high_water = max(trace.high_water, event["context"])
         if not trace.preemptions:
@@ -187,6 +192,8 @@ class ResultFold:
         trace.waiting_since = event["t"]
 
     def _plan(self, event: Record) -> None:
+        if event["round"] != self.rounds_run:
+            raise FoldError(f"a plan for round {event['round']} where round {self.rounds_run} is due")
         self._items = event["items"]
         self._notes += event["notes"]
 
@@ -207,6 +214,11 @@ class ResultFold:
             if end > trace.high_water:
                 trace.high_water = end
         duration = event["t"] - event["start"]
+        if event["round"] != self.rounds_run or duration <= 0 or event["start"] < self._last_end:
+            raise FoldError(
+                f"round {event['round']} from {event['start']} ns does not follow round {self.rounds_run - 1}"
+            )
+        self._last_end = event["t"]
         self.busy_ns += duration
         self.rounds_run += 1
         self.horizon_ns = max(self.horizon_ns, event["t"])

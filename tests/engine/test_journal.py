@@ -75,7 +75,7 @@ def written(events: list[dict]) -> str:
 
 
 def read_text(text: str) -> list[dict]:
-    return list(journal.parse(io.StringIO(text, newline="\n"), "j"))
+    return list(journal.parse(io.BytesIO(text.encode("utf-8", "surrogatepass")), "j"))
 
 
 # ------------------------------------------------------------------------------------------------ what is written
