@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks import timing
 from labkit.core.errors import InputError
 
-NAMES = ("scheduler", "trace", "startup")
+NAMES = ("scheduler", "trace", "startup", "stepper")
 NEEDS_TRACE = "it needs a trace: --trace FILE, a CSV in the form of Azure's LLM inference traces"
 
 
@@ -71,6 +71,11 @@ def _bench(name: str, options: argparse.Namespace) -> tuple[dict[str, Any], list
 
         result = trace.measure(options.repeats, options.trace)
         return result, trace.lines(result)
+    if name == "stepper":
+        from benchmarks import stepper
+
+        result = stepper.measure(options.repeats)
+        return result, stepper.lines(result)
     from benchmarks import startup
 
     result = startup.measure(options.repeats)

@@ -6,7 +6,13 @@ the command starts at once and runs where matplotlib or torch are missing.
 
 __version__ = "0.1.0"
 
-_ROOMS = {"run": "labkit.scenario", "load": "labkit.scenario", "plot_style": "labkit.show"}
+_ROOMS = {
+    "run": "labkit.scenario",
+    "load": "labkit.scenario",
+    "plot_style": "labkit.show",
+    "predict": "labkit.show.predict",
+    "replay": "labkit.show.replay",
+}
 
 
 def __getattr__(name: str) -> object:

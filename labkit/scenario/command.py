@@ -26,7 +26,6 @@ from labkit.scenario.load import Scenario, load, load_stream
 from labkit.scenario.run import stream
 from labkit.scenario.strict_json import dumps
 from labkit.scenario.table import Table
-from labkit.scenario.tell import Teller
 
 Event = dict[str, Any]
 ENDS = frozenset({"finish", "reject", "cancel", "expire", "fail"})
@@ -242,22 +241,25 @@ def _show(path: str, as_json: bool) -> None:
 
 def _events(path: str) -> Iterator[Event]:
     if path == "-":
-        return journal.parse(
-            io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8", newline="\n"), "standard input"
-        )
+        return journal.parse(sys.stdin.buffer, "standard input")
     return journal.read(path)
 
 
 def _tell(path: str) -> None:
     """Tell into a file first: a journal that turns out wrong leaves nothing on standard output."""
+    from labkit.show.replay.sentences import Narrator  # the sentences that the stepper says too
+
     with tempfile.SpooledTemporaryFile(max_size=1 << 24, mode="w+", encoding="utf-8", newline="\n") as told:
-        teller, fold = Teller(), ResultFold(full=False)
+        events = _events(path)
+        header = next(events)
+        narrator, fold = Narrator(header), ResultFold(full=False)
 
         def feed(event: Event) -> None:
             fold.feed(event)
-            told.writelines(line + "\n" for line in teller.tell(event))
+            told.writelines(line + "\n" for line in narrator.feed(event))
 
-        journal.follow(_events(path), escaped(path), feed)
+        journal.follow(itertools.chain([header], events), escaped(path), feed)
+        told.writelines(line + "\n" for line in narrator.close())
         told.seek(0)
         shutil.copyfileobj(told, sys.stdout)
 

@@ -13,10 +13,15 @@ _HOMES = {
     "plot_style": "labkit.show.style",
     "timeline": "labkit.show.figures.timeline",
     "timelines": "labkit.show.figures.timeline",
+    "curves": "labkit.show.figures.curves",
     "round_times": "labkit.show.panels.round_times",
+    "batch_window": "labkit.show.panels.batch_window",
+    "guesses": "labkit.show.predict",
+    "replay_html": "labkit.show.replay",
     "ends_ms": "labkit.show.exact",
     "seat_rounds": "labkit.show.exact",
     "ends_table": "labkit.show.tables",
+    "table": "labkit.show.tables",
     "hardware": "labkit.show.machine",
 }
 

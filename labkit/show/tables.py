@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from labkit.show.exact import ends_ms, in_ms, mean, number, seat_rounds
@@ -39,6 +40,22 @@ def _cell(tag: str, text: str, scope: str = "") -> str:
 
 def _row(tag: str, scope: str, texts: Sequence[str]) -> str:
     return f"<tr>{''.join(_cell(tag, text, scope) for text in texts)}</tr>"
+
+
+def table(caption: str, of: str, rows: Mapping[Any, Mapping[str, Any]]) -> Table:
+    """A table of one's own: a row for each name, a column for each key of the rows, `of` heads the names.
+
+    Fractions are written as `number` writes them, a missing value as a dash, all else as `str` does.
+    """
+    columns = list(dict.fromkeys(key for row in rows.values() for key in row))
+    cells = [[str(name), *(_said(row.get(column)) for column in columns)] for name, row in rows.items()]
+    return Table(caption, [of, *columns], cells)
+
+
+def _said(value: Any) -> str:
+    if value is None:
+        return "–"
+    return number(value) if isinstance(value, Fraction) else str(value)
 
 
 def ends_table(runs: Mapping[str, Any]) -> Table:

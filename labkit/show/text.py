@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 
+from labkit.show.replay.words import STRINGS as REPLAY
+
 LANGUAGES = ("zh", "en")
 
 STRINGS: dict[str, dict[str, str]] = {
@@ -90,24 +92,145 @@ STRINGS: dict[str, dict[str, str]] = {
     },
     "round_times.alt_flip": {"zh": "{what} t₂ = {at}", "en": "{what} t₂ = {at}"},
     "round_times.alt_no_flip": {"zh": "{what}没有", "en": "{what} nowhere"},
+    "round_times.table_ends": {
+        "zh": "左图：t₁ = {one} ms、t₂ = {two} ms 时各请求何时完成（ms）",
+        "en": "Left: completions at t₁ = {one} ms, t₂ = {two} ms (ms)",
+    },
+    "round_times.table_saved": {
+        "zh": "右图：t₁ = {one} ms 时，{second}比{first}早多少（ms）",
+        "en": "Right: at t₁ = {one} ms, how much earlier {second} is than {first} (ms)",
+    },
+    "round_times.two_ms": {"zh": "t₂（ms）", "en": "t₂ (ms)"},
     "round_times.name": {"zh": "轮时与两种策略的先后", "en": "Round times and which policy is earlier"},
     "round_times.one": {"zh": "一条序列一轮 t₁", "en": "Round with one sequence, t₁"},
     "round_times.two": {"zh": "两条序列一轮 t₂", "en": "Round with two sequences, t₂"},
+    # C10: the waiting window
+    "window.name": {"zh": "等待上限与最大批量", "en": "Waiting window and greatest batch size"},
+    "window.window": {"zh": "等待上限", "en": "Longest wait"},
+    "window.size": {"zh": "最大批量", "en": "Greatest batch size"},
+    "window.title_ttft": {
+        "zh": "等得越久，首词元越早吗？",
+        "en": "Does waiting bring the first token sooner?",
+    },
+    "window.title_filled": {"zh": "等待买到了多满的批？", "en": "How full a batch does it buy?"},
+    "window.axis_window": {"zh": "等待上限（ms）", "en": "Longest wait (ms)"},
+    "window.axis_ttft": {"zh": "TTFT 平均（ms）", "en": "Mean TTFT (ms)"},
+    "window.axis_filled": {"zh": "每批几个请求", "en": "Requests a batch"},
+    "window.rate": {"zh": "{rate}/s", "en": "{rate}/s"},
+    "window.size_line": {"zh": "虚线：最大批量 {size}", "en": "dashed: greatest size {size}"},
+    "window.at_rate": {
+        "zh": "每秒 {rate} 个请求，TTFT 平均 {ttft} ms，每批 {filled} 个",
+        "en": "{rate} requests a second: mean TTFT {ttft} ms, {filled} a batch",
+    },
+    "window.says": {
+        "zh": "等待上限 {window} ms、最大批量 {size}：{parts}。",
+        "en": "Longest wait {window} ms, greatest size {size}: {parts}.",
+    },
+    "window.alt": {
+        "zh": "左图，等待上限从 {low} 到 {high} ms：{curves}。",
+        "en": "Left, longest wait from {low} to {high} ms: {curves}.",
+    },
+    "window.alt_curve": {
+        "zh": "每秒 {rate} 个，TTFT 从 {first} 到 {last} ms",
+        "en": "{rate} a second, TTFT from {first} to {last} ms",
+    },
+    "window.window_ms": {"zh": "等待上限（ms）", "en": "Longest wait (ms)"},
+    "window.table_ttft": {"zh": "{rate}/s：TTFT（ms）", "en": "{rate}/s: TTFT (ms)"},
+    "window.table_filled": {"zh": "{rate}/s：每批", "en": "{rate}/s: a batch"},
+    "window.table": {
+        "zh": "最大批量 {size} 时，每种负载的 TTFT 平均与每批请求数",
+        "en": "Mean TTFT and requests a batch at greatest size {size}",
+    },
+    # plain curves
+    "curves.axes": {"zh": "横轴{x}，纵轴{y}。", "en": "Across: {x}; upright: {y}."},
+    "curves.series": {"zh": "{name}：{points}。", "en": "{name}: {points}."},
+    "curves.point": {"zh": "（{x}，{y}）", "en": "({x}, {y})"},
+    "curves.brief": {
+        "zh": "{count} 个点，从{first}到{last}，最小{least}，最大{greatest}",
+        "en": "{count} points from {first} to {last}, least {least}, greatest {greatest}",
+    },
     # panels
     "panel.error": {"zh": "这一步没有算成：{error}", "en": "This step failed: {error}"},
     "panel.silent": {
         "zh": "内核没有回应：它在忙，或者没有运行。",
         "en": "No answer from the kernel: it is busy, or not running.",
     },
+    "panel.table": {"zh": "显示数据表", "en": "Show data table"},
     "panel.keys": {
         "zh": "方向键一次一格，Page Up / Page Down 一次多格，Home / End 到两端。",
         "en": "Arrow keys move one step, Page Up and Page Down several, Home and End to the ends.",
     },
     "panel.still": {
-        "zh": "静态图：滑块要有运行中的内核才能拖动。这里是默认值的结果。",
-        "en": "Still picture: the sliders need a running kernel. These are the default values.",
+        "zh": "静态图：滑块要有运行中的内核才能拖动。这里是几组事先选好的值。",
+        "en": "Still pictures: the sliders need a running kernel. These are values chosen beforehand.",
     },
+    # prediction cells
+    "predict.name": {"zh": "先猜", "en": "Predict"},
+    "predict.first": {"zh": "先猜：{question}", "en": "Predict: {question}"},
+    "predict.field": {"zh": "你的数", "en": "Your number"},
+    "predict.give": {"zh": "写下", "en": "Keep it"},
+    "predict.skip": {"zh": "跳过", "en": "Skip"},
+    "predict.again": {"zh": "重猜", "en": "Guess again"},
+    "predict.hands": {"zh": "全班举手", "en": "Show of hands"},
+    "predict.reveal": {"zh": "亮出答案", "en": "Show the answer"},
+    "predict.clear": {"zh": "清零", "en": "Clear"},
+    "predict.keys": {
+        "zh": "按数字键，给那一项加一只手；按住 Shift 减一只；0 亮出答案。",
+        "en": "A digit key adds a hand to that choice, with Shift it takes one away; 0 shows the answer.",
+    },
+    "predict.hand": {
+        "zh": "{label}：{count} 只手，按一下加一只",
+        "en": "{label}: {count} hands, press to add one",
+    },
+    "predict.tally": {
+        "zh": "{label}，{count} 只手；一共 {total} 只。",
+        "en": "{label}: {count} hands; {total} in all.",
+    },
+    "predict.mark": {"zh": "算出来 {truth}", "en": "computed: {truth}"},
+    "predict.silent": {
+        "zh": "内核没有回应：它在忙，或者没有运行。数还没有记下。",
+        "en": "No answer from the kernel: it is busy, or not running. Nothing is kept yet.",
+    },
+    "predict.both": {
+        "zh": "你猜 {guess}，算出来 {truth}：{verdict}。",
+        "en": "You said {guess}, computed {truth}: {verdict}.",
+    },
+    "predict.truth": {"zh": "算出来 {truth}。", "en": "Computed: {truth}."},
+    "predict.exact": {"zh": "正好", "en": "exactly"},
+    "predict.more": {"zh": "多猜了 {difference}", "en": "too high by {difference}"},
+    "predict.less": {"zh": "少猜了 {difference}", "en": "too low by {difference}"},
+    "predict.share": {"zh": "，即答案的 {percent}%", "en": ", {percent}% of it"},
+    "predict.later": {
+        "zh": "数已记下。答案由下面的格子算出，运行到那里就会显示。",
+        "en": "Kept. Cells further down compute the answer; it appears when they have run.",
+    },
+    "predict.failed": {"zh": "答案没有算成：{error}", "en": "The answer could not be computed: {error}"},
+    "predict.no_number": {
+        "zh": "“{given}”不是一个数。可以写 33.3，也可以写 100/3。",
+        "en": "{given!r} is no number. Write 33.3, or 100/3.",
+    },
+    "predict.unreadable": {
+        "zh": "以前记下的数读不出来（{reason}），从头再猜。",
+        "en": "What was kept here can't be read ({reason}); guess anew.",
+    },
+    "predict.unsaved": {
+        "zh": "数记不到磁盘上（{reason}），只记到内核停止为止。",
+        "en": "It can't be kept on disk ({reason}), only until the kernel stops.",
+    },
+    "predict.too_long": {"zh": "文件太长", "en": "the file is too long"},
+    "predict.no_json": {"zh": "不是 JSON", "en": "it is no JSON"},
+    "predict.no_prediction": {"zh": "内容不是一条预测", "en": "it holds no prediction"},
+    "predict.still": {
+        "zh": "这里没有可用的输入框。请把数写在纸上，或在这一格的括号里加上 guess=你的数 再运行。",
+        "en": "No input field can be used here. Write your number down, or add guess=… to this cell and run it.",
+    },
+    "predict.score": {"zh": "这一页的预测", "en": "Predictions on this page"},
+    "predict.question": {"zh": "问题", "en": "Question"},
+    "predict.guess": {"zh": "猜的", "en": "Guess"},
+    "predict.computed": {"zh": "算的", "en": "Computed"},
+    "predict.error": {"zh": "猜的减去算的", "en": "Guess minus computed"},
     # tables
+    "table.request": {"zh": "请求", "en": "Request"},
     "table.policy": {"zh": "策略", "en": "Policy"},
     "table.ends": {"zh": "各请求何时完成（ms）", "en": "When each request completes (ms)"},
     "table.mean": {"zh": "平均", "en": "Mean"},
@@ -138,6 +261,7 @@ STRINGS: dict[str, dict[str, str]] = {
         "en": "{name}, but the installed PyTorch cannot use it",
     },
 }
+STRINGS |= REPLAY
 
 
 def language() -> str:

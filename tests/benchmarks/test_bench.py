@@ -42,7 +42,8 @@ def test_the_plain_loop_by_hand():
 def test_smoke(tmp_path, capsys):
     trace, out = tmp_path / "azure.csv", tmp_path / "out.json"
     trace.write_text(TRACE, encoding="utf-8", newline="\n")
-    assert main(["--repeats", "1", "--slots", "600", "--trace", str(trace), "--json", str(out)]) == 0
+    names = ["scheduler", "trace", "startup"]
+    assert main([*names, "--repeats", "1", "--slots", "600", "--trace", str(trace), "--json", str(out)]) == 0
     found = json.loads(out.read_text(encoding="utf-8"))
     assert set(found) == {"machine", "repeats", "results"}
     assert list(found["results"]) == ["scheduler", "trace", "startup"]

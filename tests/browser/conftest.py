@@ -157,6 +157,12 @@ class Notebook:
         self.page.evaluate(SHOW_CELL, id_)
 
 
+@pytest.fixture(scope="session")
+def notebook_class():
+    """Return the class of open notebooks, for tests that share one."""
+    return Notebook
+
+
 @pytest.fixture
 def notebook(lab, browser):
     """Return a function that opens a notebook by name in a browser window of its own."""

@@ -15,8 +15,10 @@ from typing import Any
 import matplotlib
 
 from labkit.show.exact import ends_ms, in_ms, mean, number
+from labkit.show.figures.live import LivePicture
 from labkit.show.picture import Picture
 from labkit.show.style import DASHES, FAINT, INK, LARGE, MARKERS, PALETTE, SMALL, settings
+from labkit.show.tables import Table
 from labkit.show.text import t
 
 WIDTH, HEIGHT = 8.0, 3.9  # inches
@@ -121,15 +123,34 @@ def alt_text(c: Comparison) -> str:
     return t("list.stop").join(parts)
 
 
+def tables(c: Comparison) -> tuple[Table, Table]:
+    """The numbers of both halves of the figure."""
+    rows = [[id_, *(number(here.ends[id_]) for here in c.here)] for id_ in c.here[0].ends]
+    rows.append([t("mark.mean"), *(number(here.mean) for here in c.here)])
+    head = [t("table.request"), *c.names]
+    swept = [[str(at), *map(number, values)] for at, values in zip(c.at, c.swept, strict=True)]
+    return (
+        Table(t("round_times.table_ends", one=c.one, two=c.two), head, rows),
+        Table(
+            t("round_times.table_saved", one=c.one, first=c.names[0], second=c.names[1]),
+            [t("round_times.two_ms"), *c.what()],
+            swept,
+        ),
+    )
+
+
 class Drawing:
     """The figure, laid out once; `show` moves its artists to another comparison of the same two policies."""
 
     def __init__(self, c: Comparison, deepest: int) -> None:
         """Lay out for the policies and requests of `c`; `deepest` ms is the lower end of the right axis."""
         with matplotlib.rc_context(settings()):
-            self.picture = Picture(WIDTH, HEIGHT)
+            self.picture = LivePicture(WIDTH, HEIGHT)
             self._left(c)
             self._right(c, deepest)
+        moving = self.bars, self.labels, self.formula, self.lines, self.marks, self.names, [self.cursor]
+        self.picture.move(*(artist for group in moving for artist in group))
+        self.limit = 0
         self.show(c)
 
     def _left(self, c: Comparison) -> None:
@@ -172,15 +193,18 @@ class Drawing:
         look = {"color": FAINT, "linestyle": "dashed", "linewidth": 1, "clip_on": False}
         self.formula = [axes.plot([], [], **look)[0] for _ in FACTORS]
         self.names = [axes.text(0, 0, "", size=SMALL, color=FAINT, va="center") for _ in FACTORS]
-        self.cursor = axes.axvline(0, color=INK, linestyle="dotted", linewidth=1.4)
+        self.cursor = axes.plot([], [], color=INK, linestyle="dotted", linewidth=1.4)[0]
         axes.legend(loc="lower left", frameon=True, framealpha=1, edgecolor="none", handlelength=2.6)
 
     def show(self, c: Comparison) -> None:
         """Move every artist to the numbers of `c` and renew the alternative text."""
         values = [v for here in c.here for v in (*here.ends.values(), here.mean)]
         limit = next((x for x in LIMITS if x >= float(max(values)) * 1.02), LIMITS[-1])
-        self.left.set_xlim(0, limit * 1.18)
-        self.left.set_xticks([limit * i / 5 for i in range(6)])
+        if limit != self.limit:
+            self.limit = limit
+            self.left.set_xlim(0, limit * 1.18)
+            self.left.set_xticks([limit * i / 5 for i in range(6)])
+            self.picture.relaid(limit)
         for bar, label, value in zip(self.bars, self.labels, values, strict=True):
             bar.set_width(float(value))
             label.set_x(float(value) + limit * 0.02)
@@ -191,7 +215,8 @@ class Drawing:
             line.set_data(c.at, [float(v) for v in series])
             mark.set_data([c.two], [float(now)])
         self._formula(c.one)
-        self.cursor.set_xdata([c.two, c.two])
+        # Down to the lowest mark and no further: the legend stands below.
+        self.cursor.set_data([c.two] * 2, [min(0.0, *map(float, c.now)), self.right.get_ylim()[1]])
         self.picture.alt = alt_text(c)
 
     def _formula(self, one: int) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from labkit.show.figures.round_times import Drawing, Runs, compare, says
+from labkit.show.figures.round_times import Drawing, Runs, compare, says, tables
 from labkit.show.panels.panel import Panel, Shown, Slider, View
 from labkit.show.text import t
 
 LONGEST_ONE, LONGEST_TWO = 15, 40  # ms: 2.5 times the first still fits on the axis of the second
-AT = (1, *range(5, LONGEST_TWO + 1, 5))  # the values of t₂ at which both policies are run for the curves
+AT = (1, *range(10, LONGEST_TWO + 1, 10))  # the values of t₂ at which both policies are run for the curves
 
 
 def round_times(runs: Runs) -> Panel:
@@ -26,10 +26,10 @@ def round_times(runs: Runs) -> Panel:
                 drawing = Drawing(comparison, deepest=-LONGEST_TWO)
             else:
                 drawing.show(comparison)
-            return Shown(drawing.picture, says(comparison))
+            return Shown(drawing.picture, says(comparison), tables(comparison))
 
         return view
 
     one = Slider("one", t("round_times.one"), 1, LONGEST_ONE, 6, unit="ms")
     two = Slider("two", t("round_times.two"), 1, LONGEST_TWO, 10, unit="ms")
-    return Panel(t("round_times.name"), (one, two), open_view)
+    return Panel(t("round_times.name"), (one, two), open_view, grid=({"two": 18},))
