@@ -74,7 +74,7 @@ def written(events: list[dict]) -> str:
     return stream.getvalue()
 
 
-def read_text(text: str) -> list[dict]:
+def parsed(text: str) -> list[dict]:
     return list(journal.parse(io.BytesIO(text.encode("utf-8", "surrogatepass")), "j"))
 
 
@@ -192,7 +192,9 @@ def test_wild_names_go_all_the_way(call, tmp_path: Path):
     ]
     path, out = tmp_path / "s.json", tmp_path / "j.jsonl"
     path.write_text(
-        json.dumps(small(title="标题 \"'\\", requests=requests), ensure_ascii=False), encoding="utf-8"
+        json.dumps(small(title="标题 \"'\\", requests=requests), ensure_ascii=False),
+        encoding="utf-8",
+        newline="\n",
     )
     ran = call("run", path, "--json", "--journal", out)
     assert ran[::2] == (0, "")
@@ -215,14 +217,14 @@ def test_a_last_line_cut_anywhere_is_left_out_with_a_warning():
     lines = text.splitlines(keepends=True)
     for last in (len(lines), len(lines) - 1, 2):
         before, line = "".join(lines[: last - 1]), lines[last - 1]
-        whole = read_text(before)
+        whole = parsed(before)
         for cut in sorted({1, 2, len(line) // 3, len(line) // 2, len(line) - 3, len(line) - 2}):
             with pytest.warns(journal.CutShort, match=rf"^j:{last}: the last line is cut short"):
-                assert read_text(before + line[:cut]) == whole
+                assert parsed(before + line[:cut]) == whole
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            assert read_text(before + line[:-1]) == [*whole, json.loads(line)]
-            assert read_text(before) == whole
+            assert parsed(before + line[:-1]) == [*whole, json.loads(line)]
+            assert parsed(before) == whole
 
 
 def test_a_cut_journal_is_folded_as_far_as_it_goes(call, tmp_path: Path):

@@ -120,9 +120,9 @@ ALL = {"requests": REQUESTS, "arrivals": ARRIVALS, "trace": TRACE, "closed_loop"
 def write_files(folder: Path) -> None:
     """The files that `TRACE` names."""
     (folder / "trace.csv").write_text(
-        "arrival,prompt_tokens,output_tokens\n0,4,2\n1.5,4,2\n", encoding="utf-8"
+        "arrival,prompt_tokens,output_tokens\n0,4,2\n1.5,4,2\n", encoding="utf-8", newline="\n"
     )
-    (folder / "fitted.json").write_text(json.dumps(FITTED), encoding="utf-8")
+    (folder / "fitted.json").write_text(json.dumps(FITTED), encoding="utf-8", newline="\n")
 
 
 def fields(

@@ -45,7 +45,7 @@ RESULT = (
 @pytest.fixture
 def one(tmp_path):
     path = tmp_path / "one.json"
-    path.write_text(ONE, encoding="utf-8")
+    path.write_text(ONE, encoding="utf-8", newline="\n")
     return path
 
 
@@ -136,14 +136,14 @@ def test_standard_input(one):
 
 def test_an_existing_file_wins_over_the_library(call, one, monkeypatch):
     monkeypatch.chdir(one.parent)
-    Path("x1_static").write_text(ONE, encoding="utf-8")
+    Path("x1_static").write_text(ONE, encoding="utf-8", newline="\n")
     assert call("run", "x1_static", "--json")[1] == RESULT
     refused(call("run", "x1_statik"), 'did you mean "x1_static"')
 
 
 def test_check(call, one):
     assert call("check", one, "x1_static") == (0, f"{one}: ok\nx1_static: ok\n", "")
-    one.write_text(ONE.replace("512", "0"), encoding="utf-8")
+    one.write_text(ONE.replace("512", "0"), encoding="utf-8", newline="\n")
     refused(call("check", one, "x1_static"), "one.json: budget.tokens: given 0, expected an integer from 1")
 
 
@@ -175,7 +175,7 @@ def test_seed_replaces_every_seed(call, tmp_path):
     for seed in (4, 5):
         document["arrivals"]["seed"] = document["seed"] = seed
         paths.append(tmp_path / f"{seed}.json")
-        paths[-1].write_text(json.dumps(document), encoding="utf-8")
+        paths[-1].write_text(json.dumps(document), encoding="utf-8", newline="\n")
     own, other = (call("run", path, "--json")[1] for path in paths)
     assert own != other
     assert call("run", paths[0], "--json", "--seed", 5)[1] == other
@@ -213,13 +213,13 @@ def test_a_full_disk_is_one_line(call):
 
 def test_a_broken_trace_runs_nothing(call, tmp_path):
     (tmp_path / "t.csv").write_text(
-        "arrival,prompt_tokens,output_tokens\n" + "0,4,2\n" * 50 + "0,4,0\n", encoding="utf-8"
+        "arrival,prompt_tokens,output_tokens\n" + "0,4,2\n" * 50 + "0,4,0\n", encoding="utf-8", newline="\n"
     )
     document = json.loads(ONE)
     del document["requests"]
     document["trace"] = {"path": "t.csv", "format": "csv"}
     path = tmp_path / "s.json"
-    path.write_text(json.dumps(document), encoding="utf-8")
+    path.write_text(json.dumps(document), encoding="utf-8", newline="\n")
     for argv in (["run", path], ["run", path, "--json", "--journal", tmp_path / "j"], ["check", path]):
         refused(call(*argv), 't.csv: line 52: given output_tokens "0"')
     assert not (tmp_path / "j").exists()
@@ -262,7 +262,7 @@ def test_the_worst_of_files(tmp_path):
     garbage = tmp_path / "garbage.json"
     garbage.write_bytes(os.urandom(1000) + b"\xff")
     deep = tmp_path / "deep.json"
-    deep.write_text("[" * 200_000, encoding="utf-8")
+    deep.write_text("[" * 200_000, encoding="utf-8", newline="\n")
     for path, words in ((big, "16 MiB"), (garbage, "UTF-8"), (deep, "32 deep"), (tmp_path, "folder")):
         done = labkit("run", path, "--json")
         refused((done.returncode, done.stdout.decode(), done.stderr.decode()), words)
@@ -271,7 +271,7 @@ def test_the_worst_of_files(tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="names and devices of POSIX")
 def test_odd_names_and_endless_input(tmp_path):
     nasty = tmp_path / "nasty\x1b[31m\n.json"
-    nasty.write_text("{}", encoding="utf-8")
+    nasty.write_text("{}", encoding="utf-8", newline="\n")
     done = labkit("run", nasty)
     refused((done.returncode, done.stdout.decode(), done.stderr.decode()), "\\x1b")
     done = labkit("run", "\udcff\udcfe")
@@ -286,7 +286,7 @@ def test_any_terminal_encoding(tmp_path):
     document["title"] = "批处理 \U0001f600"
     document["requests"][0]["id"] = "请求 \U0001f600"
     path = tmp_path / "s.json"
-    path.write_text(json.dumps(document), encoding="utf-8")
+    path.write_text(json.dumps(document), encoding="utf-8", newline="\n")
     for encoding in ("gbk", "ascii", "utf-8"):
         for argv in (["run", path], ["run", path, "--json"], ["check", path]):
             done = labkit(*argv, env={"PYTHONIOENCODING": encoding})
@@ -367,5 +367,5 @@ def test_a_bar_on_a_terminal_alone(monkeypatch, one):
 
 
 def test_standard_input_that_is_no_scenario(call, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b""), encoding="utf-8"))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b""), encoding="utf-8", newline="\n"))
     refused(call("run", "-"), "standard input: line 1 column 1")

@@ -19,7 +19,9 @@ def test_the_list_of_characters_is_what_the_font_holds():
 def test_a_new_character_is_found_by_name(tmp_path):
     folder = tmp_path / "notebooks"
     folder.mkdir()
-    (folder / "new.ipynb").write_text('{"cells": [{"source": ["龘 and 靐"]}]}', encoding="utf-8")
+    (folder / "new.ipynb").write_text(
+        '{"cells": [{"source": ["龘 and 靐"]}]}', encoding="utf-8", newline="\n"
+    )
     assert build.missing(tmp_path)["new.ipynb"] == "靐龘"
 
 

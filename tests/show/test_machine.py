@@ -39,7 +39,7 @@ def test_torch_missing_or_blocked(monkeypatch, error):
     ("line", "cuda"), [("cuda: str | None = None", ""), ("cuda: Optional[str] = '12.8'", "12.8")]
 )
 def test_what_torch_was_built_for(monkeypatch, tmp_path, line, cuda):
-    (tmp_path / "version.py").write_text(f"__version__ = '9.9'\n{line}\n", encoding="utf-8")
+    (tmp_path / "version.py").write_text(f"__version__ = '9.9'\n{line}\n", encoding="utf-8", newline="\n")
     spec = importlib.util.spec_from_file_location("torch", tmp_path / "__init__.py")
     spec.submodule_search_locations = [str(tmp_path)]
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)

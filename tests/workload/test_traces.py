@@ -171,7 +171,7 @@ def test_a_broken_row_is_named_by_its_line(name, trace):
 
 
 def test_a_trace_breaks_only_where_it_is_broken(trace, tmp_path):
-    (tmp_path / "late.csv").write_text(HEAD + "0,1,1\n" * 5 + "x\n", encoding="utf-8")
+    (tmp_path / "late.csv").write_text(HEAD + "0,1,1\n" * 5 + "x\n", encoding="utf-8", newline="\n")
     source = open_trace(tmp_path / "late.csv", "csv")
     for _ in range(4):
         source.take()
