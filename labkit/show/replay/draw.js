@@ -5,7 +5,8 @@ const SVG = "http://www.w3.org/2000/svg";
 const PALETTE = ["#E69F00", "#56B4E9", "#009E73", "#CC79A7", "#0072B2", "#D55E00", "#F0E442", "#999999"];
 const DEEP = 4;
 // A hatch goes with each colour where there is no room for a name.
-const HATCHES = ["", "M0 6L6 0", "M0 0L6 6", "M2 3h2", "M0 0L6 6M0 6L6 0", "M3 0V6", "M1.5 3a1.5 1.5 0 1 0 3 0a1.5 1.5 0 1 0 -3 0", "M0 3H6"];
+const RING = "M1.5 3a1.5 1.5 0 1 0 3 0a1.5 1.5 0 1 0 -3 0";
+const HATCHES = ["", "M0 6L6 0", "M0 0L6 6", "M2 3h2", "M0 0L6 6M0 6L6 0", "M3 0V6", RING, "M0 3H6"];
 const FONT = 13;
 
 function html(tag, className, parent, text = "", attributes = {}) {
@@ -44,7 +45,8 @@ function addPatterns(root, name) {
   const line = (stroke, width) => (p) => svg("path", { d: "M0 0V7", stroke, "stroke-width": width }, p);
   add("prefill", 7, line("rgba(0,0,0,.42)", 4), 45);
   add("promised", 7, line("currentColor", 2), 45);
-  HATCHES.forEach((d, at) => d && add(`hatch${at}`, 6, (p) => svg("path", { d, stroke: "rgba(0,0,0,.62)", "stroke-width": 1.3, fill: "none" }, p)));
+  const strokes = { stroke: "rgba(0,0,0,.62)", "stroke-width": 1.3, fill: "none" };
+  HATCHES.forEach((d, at) => d && add(`hatch${at}`, 6, (p) => svg("path", { d, ...strokes }, p)));
   add("dots", 6, (p) => svg("circle", { cx: 2, cy: 2, r: 1.2, fill: "currentColor" }, p));
   return (id) => `url(#${name}-${id})`;
 }

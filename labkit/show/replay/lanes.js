@@ -43,12 +43,18 @@ class Lanes {
     const { run, words, tall } = this;
     const bottom = HEAD + run.lanes * tall;
     this.band = svg("rect", { class: "lk-band", y: HEAD - 3, height: bottom - HEAD + 6 }, this.root);
-    this.clip = svg("svg", { x: SEAT_WIDTH - 6, y: 0, width: this.room + 12, height: this.height, overflow: "hidden" }, this.root);
-    this.cells = svg("g", { transform: "translate(6 0)" }, this.clip);
+    const clip = svg("clipPath", { id: `${this.name}-clip` }, this.root);
+    svg("rect", { x: -6, y: 0, width: this.room + 12, height: this.height }, clip);
+    const place = { transform: `translate(${SEAT_WIDTH} 0)`, "clip-path": `url(#${this.name}-clip)` };
+    this.cells = svg("g", place, this.root);
     this.frame = svg("rect", { class: "lk-now", y: HEAD - 3, height: bottom - HEAD + 6 }, this.root);
     this.axis = svg("g", { class: "lk-axis" }, this.root);
     svg("path", { class: "lk-line", d: `M${SEAT_WIDTH} ${bottom + 3}h${this.room}` }, this.root);
     this.states = [];
+    if (this.status && tall < TALL) {
+      const head = { x: SEAT_WIDTH + this.room + 12, y: HEAD - 4, class: "lk-faint" };
+      svg("text", head, this.root).textContent = `${words.prompt} · ${words.output}`;
+    }
     const every = tall >= LABELLED ? 1 : Math.ceil(run.lanes / 8);
     for (let lane = 0; lane < run.lanes; lane++) {
       const middle = HEAD + lane * tall + tall / 2;
@@ -59,7 +65,7 @@ class Lanes {
       if (!this.status) continue;
       const x = SEAT_WIDTH + this.room + 12, two = tall >= TALL;
       this.states.push([
-        svg("text", { x, y: middle + (two ? -4 : 4), class: "lk-who" }, this.root),
+        svg("text", { x, y: middle + (two ? -4 : 4), class: two ? "lk-who" : "lk-one" }, this.root),
         svg("text", { x, y: middle + (two ? 14 : 4) }, this.root),
       ]);
     }
@@ -120,9 +126,9 @@ class Lanes {
       if (seat) {
         const [, request, does, fresh, , computed, emitted, unread] = seat;
         const [prompt, bound] = run.asked[request];
-        const work = does === "prefill" || does === "decode" ? `${words[`mark_${does}`]} ${fresh}` : words[`mark_${does}`];
-        who = `${run.ids[request]} ${work}`;
-        far = `${words.prompt} ${Math.min(computed, prompt)}/${prompt} ${words.output} ${emitted}/${bound}`;
+        who = `${run.ids[request]} ${words[`mark_${does}`]}${fresh ? ` ${fresh}` : ""}`;
+        const done = `${Math.min(computed, prompt)}/${prompt}`, out = `${emitted}/${bound}`;
+        far = this.tall >= TALL ? `${words.prompt} ${done} ${words.output} ${out}` : `${done} · ${out}`;
         if (unread) far += ` ${words.unread} ${unread}`;
       } else if (lane < frame.limit) {
         who = frame.kind !== "end" && frame.waiting ? words.mark_waited : words.mark_empty;
@@ -131,7 +137,7 @@ class Lanes {
         first.textContent = cutTo(who, this.status - 14, 14);
         second.textContent = cutTo(far, this.status - 14);
       } else {
-        first.textContent = cutTo(seat ? `${run.ids[seat[1]]}  ${far}` : who, this.status - 14, 14);
+        first.textContent = cutTo(seat ? `${run.ids[seat[1]]}  ${far}` : who, this.status - 14, 13);
       }
       first.classList.toggle("lk-faint", !seat);
       first.classList.toggle("lk-waited", !seat && frame.kind !== "end" && frame.waiting > 0);
@@ -166,13 +172,14 @@ class Lanes {
     const x = Math.max(0, left), width = Math.max(0.5, left + whole - x);
     const runs = does === "prefill" || does === "decode", tall = this.inner, gap = width > 4 ? 1 : 0;
     const box = { x, y, width: width - gap, height: tall };
-    const looks = runs ? { fill: colour(request) } : { fill: this.pattern("dots"), stroke: colour(request), "stroke-width": 2 };
+    const still = { fill: this.pattern("dots"), stroke: colour(request), "stroke-width": 2 };
+    const looks = runs ? { fill: colour(request) } : still;
     svg("rect", { ...box, ...looks, class: runs ? "lk-cell" : "lk-held" }, group);
     const size = this.tall >= TALL ? 15 : 12;
     const cut = this.tall >= LABELLED ? cutTo(this.run.ids[request], width - 7, size) : "";
     const named = cut.length > 2 || cut === this.run.ids[request] ? cut : "";
     const what = `${this.words[`mark_${does}`]}${runs ? ` ${fresh}` : ""}`;
-    const two = this.tall >= TALL && widthOf(what) <= width - (token ? 17 : 8);
+    const two = this.tall >= TALL && widthOf(what) <= width - (token ? 15 : 8);
     // The stripes of a prefill leave the ground of the label free.
     if (does === "prefill") {
       const strip = tall >= 20 && named ? { ...box, y: y + tall - 6, height: 6 } : box;
@@ -180,7 +187,8 @@ class Lanes {
     }
     if (!named && this.tall >= LABELLED) this.nameOver(group, lane, request, index, y, size);
     if (named) {
-      const at = { x: x + 5, y: y + (two ? 17 : Math.min(tall - 4, tall / 2 + (does === "prefill" && tall >= 20 ? 1 : 5))) };
+      const lift = does === "prefill" && tall >= 20 ? 1 : 5;
+      const at = { x: x + 5, y: y + (this.tall >= TALL ? 17 : Math.min(tall - 4, tall / 2 + lift)) };
       const text = svg("text", { ...at, class: runs ? "lk-name" : "lk-name lk-plate" }, group);
       text.textContent = named;
       text.style.fontSize = `${size}px`;
@@ -200,20 +208,24 @@ class Lanes {
   // Cells too narrow for a name: it stands over the first of them, as soon as there are enough.
   nameOver(group, lane, request, index, y, size) {
     const frames = this.run.frames, name = this.run.ids[request], wide = widthOf(name, size) + 8;
-    const here = (frame) => frame.seats.some((seat) => seat[0] === lane && seat[1] === request);
+    const before = (at) => at > 0 && frames[at - 1].end > this.from &&
+      this.x(frames[index].end) - this.x(frames[at].start) < 2 * wide &&
+      frames[at - 1].seats.some((seat) => seat[0] === lane && seat[1] === request);
     let first = index;
-    while (first > 0 && frames[first - 1].end > this.from && this.x(frames[index].end) - this.x(frames[first].start) < 2 * wide && here(frames[first - 1])) first--;
+    while (before(first)) first--;
     const x = Math.max(0, this.x(frames[first].start));
     const reach = (at) => this.x(frames[at].end) - x;
     if (reach(index) < wide || (index > first && reach(index - 1) >= wide)) return;
-    const text = svg("text", { x: x + 5, y: y + (this.tall >= TALL ? 17 : this.inner / 2 + 5), class: "lk-name" }, group);
+    const line = y + (this.tall >= TALL ? 17 : this.inner / 2 + 5);
+    const text = svg("text", { x: x + 5, y: line, class: "lk-name" }, group);
     text.textContent = name;
     text.style.fontSize = `${size}px`;
     this.halo(text, request);
   }
 
   halo(text, request) {
-    Object.assign(text.style, { fill: ink(request), stroke: colour(request), strokeWidth: "3px", paintOrder: "stroke" });
+    const stroke = { stroke: colour(request), strokeWidth: "3px", paintOrder: "stroke" };
+    Object.assign(text.style, { fill: ink(request), ...stroke });
   }
 
   empty(group, frame, x, y, width, along) {
@@ -235,7 +247,8 @@ class Lanes {
   // A flag where a request finished, a cross where it gave way or was stopped.
   gone(group, lane, x, finished) {
     const y = HEAD + lane * this.tall, tall = this.tall;
-    if (finished) svg("path", { class: "lk-finish", d: `M${x - 1} ${y}v${tall}h-3v${-tall}zm-3 0h-7v${Math.min(7, tall / 2)}h7z` }, group);
+    const flag = `M${x - 1} ${y}v${tall}h-3v${-tall}zm-3 0h-7v${Math.min(7, tall / 2)}h7z`;
+    if (finished) svg("path", { class: "lk-finish", d: flag }, group);
     else svg("path", { class: "lk-stop", d: `M${x - 5} ${y + tall / 2 - 5}l10 10m-10 0l10 -10` }, group);
   }
 }

@@ -1,4 +1,7 @@
 // Beside the seats: the queue with the reason each waits, the map of the pages, totals, and the sentence of the step.
+const longestOf = (frames, say) =>
+  frames.map(say).reduce((most, text) => (text.length > most.length ? text : most), "");
+
 class Queue {
   constructor(run, parent, words) {
     Object.assign(this, { run, words });
@@ -33,22 +36,26 @@ class Queue {
 class Pages {
   constructor(run, parent, words, name) {
     Object.assign(this, { run, words, name });
-    this.count = run.frames[0].cells.reduce((sum, [, length]) => sum + length, 0);
+    this.cellCount = run.frames[0].cells.reduce((sum, [, length]) => sum + length, 0);
     const box = html("div", "lk-pane lk-pages", parent);
     this.title = html("p", "lk-title", box);
-    this.counts = html("p", "lk-counts", box);
+    const counts = html("div", "lk-sized", box);
+    this.counts = html("p", "lk-counts", counts);
+    html("p", "lk-sizer", counts).dataset.longest = longestOf(run.frames, (frame) => this.count(frame));
     this.root = svg("svg", { class: "lk-map", role: "img" }, box);
     this.box = box;
   }
 
   resize() {
-    const width = Math.max(120, this.box.clientWidth - 2), count = this.count;
+    const width = Math.max(120, this.box.clientWidth - 2), count = this.cellCount;
     const size = [28, 22, 15, 11][[16, 48, 128].filter((most) => count > most).length];
     const columns = Math.max(1, Math.min(count, Math.floor(width / size)));
     const height = 18 + Math.ceil(count / columns) * size;
     this.root.replaceChildren();
     this.pattern = addPatterns(this.root, `${this.name}-map`);
-    for (const [key, value] of Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` })) this.root.setAttribute(key, value);
+    this.root.setAttribute("width", width);
+    this.root.setAttribute("height", height);
+    this.root.setAttribute("viewBox", `0 0 ${width} ${height}`);
     this.root.style.height = `${height}px`;
     this.width = width;
     svg("rect", { class: "lk-free", x: 0.5, y: 0.5, width: width - 1, height: 11 }, this.root);
@@ -56,23 +63,31 @@ class Pages {
     this.bars[1].setAttribute("fill", this.pattern("promised"));
     this.bars[2].setAttribute("fill", this.pattern("dots"));
     this.cells = Array.from({ length: count }, (_, at) => {
-      const box = { x: (at % columns) * size + 1, y: 18 + Math.floor(at / columns) * size + 1, width: size - 2, height: size - 2 };
+      const x = (at % columns) * size + 1, y = 18 + Math.floor(at / columns) * size + 1;
+      const box = { x, y, width: size - 2, height: size - 2 };
       const ground = svg("rect", { ...box, class: "lk-free" }, this.root);
       const over = svg("rect", { ...box, fill: "none" }, this.root);
-      const label = size >= 22 && this.run.fold === 1 ? svg("text", { x: box.x + size / 2 - 1, y: box.y + size / 2 + 3, "text-anchor": "middle", class: "lk-page" }, this.root) : null;
-      return [ground, over, label];
+      if (size < 22 || this.run.fold > 1) return [ground, over, null];
+      const middle = { x: x + size / 2 - 1, y: y + size / 2 + 3, "text-anchor": "middle", class: "lk-page" };
+      return [ground, over, svg("text", middle, this.root)];
     });
     this.shown = [];
   }
 
+  count(frame) {
+    const [used, promised, shared, cached] = frame.pages;
+    return fill(this.words.map_counts, { used, promised, shared, cached, pool: this.run.pool });
+  }
+
   show(frame) {
-    const { run, words } = this, [used, promised, shared, cached] = frame.pages;
+    const { run, words } = this, [used, promised, , cached] = frame.pages;
     this.title.textContent = run.fold > 1 ? `${words.map} (${fill(words.map_fold, run)})` : words.map;
-    this.counts.textContent = fill(words.map_counts, { used, promised, shared, cached, pool: run.pool });
+    this.counts.textContent = this.count(frame);
     this.root.setAttribute("aria-label", frame.says[4]);
     let x = 1;
     [used, promised, cached].forEach((pages, at) => {
-      const wide = Math.min(this.width - 1 - x, (pages / Math.max(run.most, used + promised + cached)) * (this.width - 2));
+      const share = pages / Math.max(run.most, used + promised + cached);
+      const wide = Math.min(this.width - 1 - x, share * (this.width - 2));
       this.bars[at].setAttribute("x", x);
       this.bars[at].setAttribute("width", Math.max(0, wide));
       x += Math.max(0, wide);
@@ -90,7 +105,8 @@ class Pages {
     ground.style.fill = owners ? colour(top[0]) : "";
     ground.style.fillOpacity = owners && this.run.fold > 1 ? 0.3 + (0.7 * used) / this.run.fold : "";
     const many = owners > 1 && this.run.fold === 1;
-    const hatch = owners && !label && HATCHES[top[0] % PALETTE.length] ? this.pattern(`hatch${top[0] % PALETTE.length}`) : "none";
+    const kind = top[0] % PALETTE.length;
+    const hatch = owners && !label && HATCHES[kind] ? this.pattern(`hatch${kind}`) : "none";
     over.setAttribute("fill", cached && !owners ? this.pattern("dots") : hatch);
     over.setAttribute("class", many ? "lk-shared" : "");
     if (!label) return;
@@ -126,8 +142,7 @@ class Says {
     this.box = html("div", "lk-says", parent);
     this.text = html("p", "lk-sentence", this.box);
     this.named = named && run.name ? `${run.name}${words.colon}` : "";
-    const longest = run.frames.reduce((most, frame) => (this.of(frame).length > most.length ? this.of(frame) : most), "");
-    html("p", "lk-sizer", this.box).dataset.longest = this.named + longest;
+    html("p", "lk-sizer", this.box).dataset.longest = this.named + longestOf(run.frames, (frame) => this.of(frame));
     this.name = this.named ? html("span", "lk-run-name", this.text, this.named) : null;
     this.head = html("strong", "", this.text);
     this.rest = document.createTextNode("");
@@ -162,8 +177,8 @@ function addTable(run, parent, words, named) {
   focusable(html("summary", "", details, title));
   details.addEventListener("toggle", () => {
     if (!details.open || details.querySelector("table")) return;
-    const scroller = focusable(html("div", "lk-scroller", details, "", { tabindex: 0, role: "group", "aria-label": title }));
-    const table = html("table", "", scroller);
+    const attributes = { tabindex: 0, role: "group", "aria-label": title };
+    const table = html("table", "", focusable(html("div", "lk-scroller", details, "", attributes)));
     html("caption", "", table, run.name || words.table);
     const head = html("tr", "", html("thead", "", table));
     for (const key of ["step", "before", "runs", "waits", "pages", "during", "after"]) {

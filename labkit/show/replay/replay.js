@@ -1,5 +1,6 @@
 // The stepper: one or more runs on one clock, moved by slider, keys, buttons and its own timer. It gets everything
 // once; no step asks the kernel for anything.
+const WALL = 1500;
 const SPEEDS = [0.5, 1, 2, 5, 10, 30, 60];
 let steppers = 0;
 
@@ -9,11 +10,13 @@ async function unpack(data) {
   return new Response(stream).json();
 }
 
+// One run with all its parts.
 class RunView {
   constructor(run, parent, words, name, view, named) {
     this.run = run;
     const tall = !named && run.lanes * run.height > 240;
-    this.root = html("section", tall ? "lk-run lk-tall" : "lk-run", parent, "", { "aria-label": run.name || words.name });
+    const label = { "aria-label": run.name || words.name };
+    this.root = html("section", tall ? "lk-run lk-tall" : "lk-run", parent, "", label);
     if (run.name) html("p", "lk-heading", this.root, run.name);
     this.lanes = new Lanes(run, this.root, words, `${name}-lanes`, view);
     const below = html("div", "lk-below", this.root);
@@ -51,7 +54,7 @@ class RunView {
   }
 }
 
-function mount(root, packed) {
+function mount(root, packed, grows) {
   const { words, runs } = packed, name = `lk${++steppers}`;
   root.classList.add("labkit-replay");
   root.setAttribute("role", "group");
@@ -65,12 +68,24 @@ function mount(root, packed) {
   };
 
   const bar = html("div", "lk-controls", root);
-  const slider = focusable(html("input", "lk-slider", bar, "", { type: "range", min: 0, step: 1, value: 0, "aria-label": words.step }));
+  const range = { type: "range", min: 0, step: 1, value: 0, "aria-label": words.step };
+  const slider = focusable(html("input", "lk-slider", bar, "", range));
   const buttons = html("div", "lk-buttons", bar);
-  const moves = { first: () => go(0), event_back: () => jump(-1), back: () => go(step - 1), play: () => play(!playing),
-    forward: () => go(step + 1), event_forward: () => jump(1), last: () => go(last) };
-  const keys = { first: "Home", event_back: "p", back: "ArrowLeft", play: "Space", forward: "ArrowRight", event_forward: "n", last: "End" };
-  const made = Object.fromEntries(Object.keys(moves).map((key) => [key, button(key, buttons, keys[key], () => { if (key !== "play") play(false); moves[key](); })]));
+  // Each way to move: its button, its key, what it does. All but play stop the timer.
+  const moves = {
+    first: ["Home", () => go(0)],
+    event_back: ["p", () => jump(-1)],
+    back: ["ArrowLeft", () => go(step - 1)],
+    play: ["Space", () => play(!playing)],
+    forward: ["ArrowRight", () => go(step + 1)],
+    event_forward: ["n", () => jump(1)],
+    last: ["End", () => go(last)],
+  };
+  const made = {}, acts = {};
+  for (const [name, [key, act]] of Object.entries(moves)) {
+    acts[key] = name === "play" ? act : () => { play(false); act(); };
+    made[name] = button(name, buttons, key, acts[key]);
+  }
   const speed = focusable(html("select", "", html("label", "lk-speed", buttons, words.speed)));
   for (const each of SPEEDS) html("option", "", speed, String(each), { value: each });
   const where = html("span", "lk-where", buttons);
@@ -79,13 +94,14 @@ function mount(root, packed) {
   const many = runs.length > 1;
   const figure = html("div", many ? "lk-runs lk-many" : "lk-runs", root);
   const views = runs.map((run, at) => new RunView(run, figure, words, `${name}-${at}`, view, many));
-  const live = html("div", many ? "lk-live lk-many" : "lk-live", root, "", { role: "status", "aria-live": "polite", "aria-atomic": true });
+  const spoken = { role: "status", "aria-live": "polite", "aria-atomic": true };
+  const live = html("div", many ? "lk-live lk-many" : "lk-live", root, "", spoken);
   const says = runs.map((run) => new Says(run, live, words, many));
   addLegend(root, words, name);
   html("p", "lk-keys", root, words.keys);
   for (const run of runs) addTable(run, root, words, many);
 
-  // One clock: a step wherever a frame of any run begins. `ends` beside it: the time reached in that step.
+  // One clock: a step wherever a frame of any run begins.
   const times = [...new Set(views.flatMap((each) => each.starts))].sort((a, b) => a - b);
   const last = times.length - 1;
   const events = times.map((now) => views.some((each) => {
@@ -97,21 +113,20 @@ function mount(root, packed) {
   let step = 0, playing = 0, due = 0;
 
   function go(wanted) {
-    const to = Math.max(0, Math.min(last, wanted));
-    step = to;
+    step = Math.max(0, Math.min(last, wanted));
     draw();
   }
 
   function draw() {
     const indices = views.map((each) => each.at(times[step]));
-    const until = Math.max(...views.map((each, at) => each.run.frames[indices[at]]).filter((frame) => frame.kind !== "end").map((frame) => frame.end), times[step]);
+    const shown = views.map((each, at) => each.run.frames[indices[at]]);
+    const until = Math.max(times[step], ...shown.map((frame) => frame.end));
     views.forEach((each, at) => {
       each.show(indices[at], until);
-      says[at].show(each.run.frames[indices[at]]);
+      says[at].show(shown[at]);
     });
     slider.value = step;
-    const head = views.map((each, at) => each.run.frames[indices[at]].says[0]).join(words.gap);
-    slider.setAttribute("aria-valuetext", head);
+    slider.setAttribute("aria-valuetext", shown.map((frame) => frame.says[0]).join(words.gap));
     where.textContent = `${step + 1}/${last + 1}, ${clock(times[step])}`;
     for (const key of ["first", "event_back", "back"]) made[key].setAttribute("aria-disabled", step === 0);
     for (const key of ["forward", "event_forward", "last"]) made[key].setAttribute("aria-disabled", step === last);
@@ -156,27 +171,29 @@ function mount(root, packed) {
   root.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const target = event.target, on = target.tagName;
-    const acts = { ArrowLeft: moves.back, ArrowRight: moves.forward, Home: moves.first, End: moves.last, n: moves.event_forward, p: moves.event_back };
     if ((on === "SELECT" && event.key !== "n" && event.key !== "p") || target.closest(".lk-scroller, .lk-says")) return;
     if (event.key === "+" || event.key === "=") faster(1);
     else if (event.key === "-" || event.key === "_") faster(-1);
-    else if (event.key === " " && on === "INPUT") play(!playing);
-    else if (acts[event.key]) { play(false); acts[event.key](); }
+    else if (event.key === " " && on === "INPUT") acts.Space();
+    else if (acts[event.key]) acts[event.key]();
     else return;
     event.preventDefault();
     event.stopPropagation();
   });
 
+  // Where there is much room there is a wall to project on: everything grows with it.
   let width = 0;
   function layout() {
-    if (!root.clientWidth || root.clientWidth === width) return;
-    width = root.clientWidth;
+    const room = root.parentElement.clientWidth;
+    if (!room || room === width) return;
+    width = room;
+    root.style.zoom = grows && room >= WALL ? 1.3 : 1;
     for (const each of views) each.resize();
     for (const each of says) each.resize();
     draw();
   }
   const observer = new ResizeObserver(layout);
-  observer.observe(root);
+  observer.observe(root.parentElement);
   layout();
   return () => {
     observer.disconnect();
@@ -193,27 +210,33 @@ function addLegend(root, words, name) {
     row.append(words[key]);
   };
   const box = { x: 1, y: 1, width: 18, height: 12 };
-  item("mark_prefill", (p, pattern) => { svg("rect", { ...box, fill: PALETTE[1] }, p); svg("rect", { ...box, fill: pattern("prefill") }, p); });
+  item("mark_prefill", (p, pattern) => {
+    svg("rect", { ...box, fill: PALETTE[1] }, p);
+    svg("rect", { ...box, fill: pattern("prefill") }, p);
+  });
   item("mark_decode", (p) => svg("rect", { ...box, fill: PALETTE[1] }, p));
   item("key_token", (p) => svg("circle", { class: "lk-token", cx: 10, cy: 7, r: 4 }, p));
   item("key_finish", (p) => svg("path", { class: "lk-finish", d: "M14 0v14h-3v-14zm-3 0h-7v7h7z" }, p));
   item("key_gone", (p) => svg("path", { class: "lk-stop", d: "M5 2l10 10m-10 0l10 -10" }, p));
   item("key_arrival", (p) => svg("path", { class: "lk-arrival", d: "M10 3l5 9h-10z" }, p));
   item("key_shared", (p) => svg("rect", { ...box, fill: PALETTE[0], class: "lk-shared" }, p));
-  item("key_promised", (p, pattern) => svg("rect", { ...box, class: "lk-free", style: `fill:${pattern("promised")}` }, p));
-  item("key_cached", (p, pattern) => svg("rect", { ...box, class: "lk-cached", style: `fill:${pattern("dots")}` }, p));
+  const filled = (look, kind) => (p, pattern) =>
+    svg("rect", { ...box, class: look, style: `fill:${pattern(kind)}` }, p);
+  item("key_promised", filled("lk-free", "promised"));
+  item("key_cached", filled("lk-cached", "dots"));
 }
 
 function render({ model, el }) {
   let stop = () => {}, gone = false;
   // The copy that stands alone is not needed where this runs.
   for (const still of document.getElementsByClassName(model.get("still") || "-")) still.hidden = true;
-  unpack(model.get("data")).then((packed) => { if (!gone) stop = mount(html("div", "", el), packed); });
+  unpack(model.get("data")).then((packed) => { if (!gone) stop = mount(html("div", "", el), packed, true); });
   return () => { gone = true; stop(); };
 }
 
+// In a frame of its own, whose height is fixed: it does not grow.
 async function standAlone(root, data) {
-  mount(root, await unpack(data));
+  mount(root, await unpack(data), false);
 }
 
 export default { render };
