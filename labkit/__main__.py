@@ -86,6 +86,9 @@ def _refuse(line: str) -> int:
 
 
 def _start() -> int:
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed by whoever started us
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8", newline="\n"))  # noqa: SIM115
     try:
         status = main(sys.argv[1:])
         sys.stdout.flush()
@@ -93,9 +96,16 @@ def _start() -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader (`| head`) has gone; nothing may be flushed to it when the interpreter ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence()  # the reader (`| head`) has gone
         return 1
+    except OSError as error:
+        _silence()
+        return _refuse(f"the output cannot be written ({error.strerror}), expected room for all of it")
+
+
+def _silence() -> None:
+    """Nothing more may be flushed to standard output when the interpreter ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -12,6 +12,10 @@ from fractions import Fraction
 from labkit.core.types import Tenant
 
 _ZERO = Fraction(0)
+_LONGEST = (
+    1 << 200
+)  # denominators beyond this are cut to _GRID: who comes and goes for hours must not slow a run
+_GRID = 10**18
 
 
 class Accounts:
@@ -53,6 +57,18 @@ class Accounts:
         for name in names:
             self._move(name, amount * self.tenant(name).weight / weights)
         self._clamp(names)
+        self._shorten()
+
+    def _shorten(self) -> None:
+        """Balances with endless denominators go to a grid of 1e-18; one of them bears what that moves."""
+        if all(balance.denominator < _LONGEST for balance in self.balances.values()):
+            return
+        for name, balance in self.balances.items():
+            self.balances[name] = Fraction(int(balance * _GRID), _GRID)
+        nearest = min(
+            sorted(self.balances), key=lambda name: abs(self.balances[name])
+        )  # it has room on both sides
+        self.balances[nearest] -= sum(self.balances.values(), _ZERO)
 
     def _clamp(self, names: list[str]) -> None:
         """Cut balances to ± max_carry and spread what was cut off over the others by weight: the sum stays zero."""

@@ -9,12 +9,11 @@ from __future__ import annotations
 import argparse
 import io
 import itertools
-import shutil
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -112,11 +111,25 @@ def _run(options: argparse.Namespace) -> int:
     scenarios = [scenario.with_seed(options.seed) for scenario in _loaded(options.scenarios)]
     for scenario in scenarios:
         with ExitStack() as stack:
-            out = _journal(options.journal, scenario, options.scenarios[0], stack)
+            out = _journal(options.journal, scenario, options.scenarios[0])
+            if out is not None:
+                stack.callback(_let_go, out)
             text = _one(scenario, options.json, out, stack)
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        _say(text)
     return 0
+
+
+def _say(text: str) -> None:
+    """All of `text` on standard output, or an OSError: an unbuffered stream may take a part of it and not tell."""
+    out = sys.stdout
+    if not isinstance(out, io.TextIOWrapper):
+        out.write(text)
+        return
+    out.flush()
+    rest = memoryview(text.encode(out.encoding, out.errors or "strict"))
+    while rest:
+        rest = rest[out.buffer.write(rest) :]
+    out.buffer.flush()
 
 
 def _loaded(names: list[str]) -> list[Scenario]:
@@ -192,19 +205,19 @@ def _progress(scenario: Scenario, stack: ExitStack) -> Callable[[], object] | No
     return update
 
 
-def _journal(path: str | None, scenario: Scenario, given: str, stack: ExitStack) -> IO[str] | None:
+def _journal(path: str | None, scenario: Scenario, given: str) -> IO[str] | None:
     """The open journal. It is written as the run goes: a killed run leaves what it has done."""
     if path is None:
         return None
     used = [Path(given)] if given != "-" else []
-    if "trace" in scenario.raw:
-        used.append(scenario.base / scenario.raw["trace"]["path"])
+    parts = [scenario.raw.get(part) or {} for part in ("trace", "cost", "estimate")]
+    used += [scenario.base / part["path"] for part in parts if "path" in part]
     try:
         if any(other.exists() and Path(path).exists() and other.samefile(path) for other in used):
             raise InputError(
                 f"labkit run: --journal: given {quoted(path)}, which is read, expected another file"
             )
-        return stack.enter_context(open(path, "w", encoding="utf-8", newline="\n"))
+        return open(path, "w", encoding="utf-8", newline="\n")
     except InputError:
         raise
     except (OSError, ValueError) as error:
@@ -212,6 +225,12 @@ def _journal(path: str | None, scenario: Scenario, given: str, stack: ExitStack)
         raise InputError(
             f"labkit run: --journal: given {quoted(path)} ({reason}), expected a file that can be written"
         ) from None
+
+
+def _let_go(out: IO[str]) -> None:
+    """Close a journal that may hold lines which its disk has no room for; that was said already."""
+    with suppress(OSError):
+        out.close()
 
 
 # ---------------------------------------------------------------------------------------------------- replay,
@@ -236,7 +255,7 @@ def _show(path: str, as_json: bool) -> None:
     header = next(events)
     table = Table(str(header["scenario"].get("title") or path))
     journal.follow(itertools.chain([header], events), escaped(path), fold.feed if as_json else table.feed)
-    sys.stdout.write(journal.encode(fold.result()) + "\n" if as_json else table.text())
+    _say(journal.encode(fold.result()) + "\n" if as_json else table.text())
 
 
 def _events(path: str) -> Iterator[Event]:
@@ -261,7 +280,8 @@ def _tell(path: str) -> None:
         journal.follow(itertools.chain([header], events), escaped(path), feed)
         told.writelines(line + "\n" for line in narrator.close())
         told.seek(0)
-        shutil.copyfileobj(told, sys.stdout)
+        for part in iter(lambda: told.read(1 << 20), ""):
+            _say(part)
 
 
 def _check(options: argparse.Namespace) -> int:

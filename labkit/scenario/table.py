@@ -141,7 +141,7 @@ def _requests(count: int) -> str:
 def _row(trace: Trace) -> list[str]:
     tpot = trace.tpot
     first = trace.tokens[0] if trace.tokens else None
-    outcome = trace.outcome.value + (f" ({trace.reason})" if trace.reason else "")
+    outcome = trace.outcome.value + (f" ({escaped(trace.reason)})" if trace.reason else "")
     name = trace.id if len(trace.id) <= 24 else trace.id[:21] + "..."
     return [
         escaped(name),

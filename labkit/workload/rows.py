@@ -115,7 +115,7 @@ class TraceFile:
         for text in self.lines():
             try:
                 value = json.loads(text, parse_float=Decimal, parse_constant=lambda name: None)
-            except (ValueError, RecursionError):
+            except (ValueError, ArithmeticError, RecursionError):
                 raise self.error(quoted(text), "a JSON object") from None
             if not isinstance(value, dict):
                 raise self.error(quoted(text), "a JSON object")

@@ -369,3 +369,26 @@ def test_a_bar_on_a_terminal_alone(monkeypatch, one):
 def test_standard_input_that_is_no_scenario(call, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b""), encoding="utf-8", newline="\n"))
     refused(call("run", "-"), "standard input: line 1 column 1")
+
+
+FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+
+
+@FULL
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "words", [["run", "x1_static"], ["run", "x1_static", "--json"], ["check", "x1_static"]]
+)
+def test_a_full_disk_is_one_line_and_no_success(words, unbuffered):
+    """What could not be written is never called done, whether Python buffers its output or not."""
+    with open("/dev/full", "wb") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "labkit", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+            check=False,
+        )
+    assert ended.returncode == 2
+    assert ended.stderr.count(b"\n") == 1
+    assert b"cannot be written" in ended.stderr
