@@ -1,5 +1,5 @@
 """Section 31.2 in a real JupyterLab: run once from top to end, then each control moved to both ends, and what is
-shown is read. The tests go down the page in order and share it; the last one starts its kernel anew."""
+shown is read. The tests go down the page in order and share it; the last two start its kernel anew and close it."""
 
 import sys
 
@@ -152,6 +152,13 @@ def test_a_panel_without_an_answer_says_so(page):
     assert group.locator(".labkit-panel-error").inner_text() == ""
 
 
+def test_only_one_of_widget_and_still_form_is_shown(page):
+    page.show_cell("c08-panel")
+    stills = page.page.locator("[class^=labkit-still-labkit-panel]")
+    assert stills.count() >= 1
+    assert not any(stills.nth(i).is_visible() for i in range(stills.count()))
+
+
 # ---------------------------------------------------------------- predictions
 
 
@@ -203,7 +210,7 @@ def test_a_class_votes_with_digit_keys(page):
     group = box.get_by_role("group", name="全班举手")
     assert group.evaluate("node => node === document.activeElement")
     active = page.page.evaluate(ACTIVE)
-    for key in "77758":
+    for key in "77758":  # quicker than the kernel answers
         page.page.keyboard.press(key)
     page.page.keyboard.press("Shift+Digit8")
     heard = group.get_by_role("status")
@@ -231,3 +238,22 @@ def test_numbers_and_hands_come_back_after_a_restart(page):
     page.page.evaluate(RUN_THESE, ["x1-load", "x1-requests", "x1-run", "x1-mean"])
     prediction(page, "x1-guess", "三个请求平均多少毫秒完成")
     status(box).get_by_text("正好").wait_for()  # the answer came when the cell below had run
+
+
+def test_the_saved_page_without_a_kernel_shows_stills(page, lab, browser, notebook_class):
+    page.page.evaluate(RUN_THESE, ["setup", "x1-load", "c08-both", "c08-panel"])
+    page.show_cell("c08-panel")
+    panel(page, TIMES)
+    page.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+    page.page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    context = browser.new_context(viewport={"width": 1280, "height": 720})
+    context.set_default_timeout(60_000)
+    again = notebook_class(context.new_page()).open(
+        f"{lab}/lab/workspaces/later/tree/notebooks/{NAME}.ipynb?reset"
+    )
+    again.show_cell("c08-panel")
+    again.page.get_by_text("静态图：滑块要有运行中的内核才能拖动").first.wait_for(state="visible")
+    assert again.page.get_by_alt_text("t₁ = 6 ms，t₂ = 18 ms").first.is_visible()
+    again.show_cell("x1-guess")
+    again.page.get_by_text("你猜 100/3 ≈ 33.33 ms").first.wait_for(state="visible")
+    context.close()

@@ -25,7 +25,9 @@ def test_curves_are_told_apart_without_colour():
 
 def test_of_a_long_curve_the_ends_and_extremes_are_said():
     points = [(i, (i - 30) ** 2) for i in range(50)]
-    assert "50 个点，从（0，900）到（49，361），最小（30，0），最大（0，900）" in alt_text({"a": points}, "?", "x", "y")
+    assert "50 个点，从（0，900）到（49，361），最小（30，0），最大（0，900）" in alt_text(
+        {"a": points}, "?", "x", "y"
+    )
 
 
 @pytest.mark.parametrize("names", ["", "abcde"])

@@ -1,3 +1,4 @@
+import re
 import sys
 
 import pytest
@@ -100,6 +101,19 @@ def test_the_bundle_holds_the_widget_and_its_grid_of_stills(panel):
     assert shown.count("<summary>显示数据表</summary>") == 3
     assert '<th scope="row"' in shown
     assert bundle["text/plain"].splitlines() == ["5 red dots", "7 red dots", "5 blue dots"]
+
+
+def test_in_a_notebook_the_still_form_is_an_output_of_its_own(panel, monkeypatch):
+    """Where the widget's type is known but it cannot be loaded, no other type of the same output is shown."""
+    display = pytest.importorskip("IPython.display")
+    outputs = []
+    monkeypatch.setattr(display, "publish_display_data", lambda data, **_: outputs.append(data))
+    panel[0]._ipython_display_()
+    widget, still = outputs
+    assert "text/html" not in widget
+    assert "application/vnd.jupyter.widget-view+json" not in still
+    (key,) = re.findall(r'<div class="(labkit-still-labkit-panel-[0-9-]+)">', still["text/html"])
+    assert f".jp-OutputArea-child:has(.labkit-panel) + .jp-OutputArea-child:has(.{key})" in still["text/html"]
 
 
 def test_without_widgets_the_still_form_remains(panel, monkeypatch):

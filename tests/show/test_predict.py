@@ -210,6 +210,19 @@ def test_hands_are_counted_and_kept_beside_the_guess():
     assert widget(ask(choices=(10, 20, 30))).state == {"guess": "20", "skipped": False, "hands": [1, 2, 5]}
 
 
+def test_the_still_form_in_the_notebook_follows(monkeypatch):
+    display = pytest.importorskip("IPython.display")
+    shown = []
+    monkeypatch.setattr(display, "publish_display_data", lambda data, **how: shown.append((data, how)))
+    made = ask()
+    made._ipython_display_()
+    made.give("30")
+    (_, first), (last, update) = shown[-2:]
+    assert (first["update"], update["update"]) == (False, True)
+    assert first["transient"] == update["transient"]
+    assert "你猜 30 ms" in last["text/html"]
+
+
 @pytest.mark.parametrize("asked", [{}, {"wish": "rob"}, {"hands": "many"}, {"hands": [1]}, {"wish": "give"}])
 def test_the_widget_survives_what_no_browser_of_ours_sends(asked):
     made = ask(choices=(10, 20))

@@ -25,12 +25,20 @@ def test_english_is_free_of_chinese(key):
     assert not re.search(r"[\u3000-\u9fff\uff00-\uffef]", text.STRINGS[key]["en"])
 
 
+def _read(widget):
+    return (SHOW / widget / "widget.py").read_text(encoding="utf-8")
+
+
 def test_every_key_is_used_and_every_used_key_is_there():
     sources = "\n".join(p.read_text(encoding="utf-8") for p in SHOW.rglob("*.py") if p.name != "text.py")
     used = set(re.findall(r"""["']([a-z_]+\.[a-z_]+)["']""", sources))
     asked = set(re.findall(r'\bt\(\s*"([a-z_.]+)"', sources))
     used |= {f"hardware.{key}" for key in re.findall(r'\("([a-z]+)", ', sources)}
-    used |= {f"panel.{key}" for key in ("keys", "silent")}
+    for widget in ("panels", "predict"):  # the words that a widget hands to its script, as a tuple of keys
+        words = re.search(r"^WORDS = \((.*?)^\)|^WORDS = \((.*?)\)$", _read(widget), re.DOTALL | re.MULTILINE)
+        room = widget.removesuffix("s")
+        used |= {f"{room}.{key}" for key in re.findall(r'"([a-z]+)"', words[0])}
+    used |= {f"predict.{key}" for key in ("question", "guess", "computed", "error")}  # a table's head
     assert set(text.STRINGS) - used == set()
     assert asked - set(text.STRINGS) == set()
 

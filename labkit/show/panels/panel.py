@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from labkit.show.panels.beside import publish
 from labkit.show.picture import Picture
 from labkit.show.tables import Table
 from labkit.show.text import t
@@ -139,6 +140,9 @@ class Panel:
         except ImportError:  # no widgets here: the pictures alone
             return still
         return {**PanelWidget(self).view(), **still}
+
+    def _ipython_display_(self) -> None:
+        publish(dict(self._repr_mimebundle_()), "labkit-panel")
 
 
 def stills(panel: Panel) -> dict[str, str]:

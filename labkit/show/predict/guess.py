@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.show.exact import number
+from labkit.show.panels.beside import publish
 from labkit.show.predict import store
 from labkit.show.predict.numbers import exact, read_number
 from labkit.show.tables import Table
@@ -186,12 +187,18 @@ class Prediction:
     # -------------------------------------------------------------- how it is shown
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        still = {"text/html": self.still(), "text/plain": " ".join(filter(None, self._lines()))}
         try:
             from labkit.show.predict.widget import PredictionWidget
         except ImportError:  # no widgets here
-            return still
-        return {**PredictionWidget(self).view(), **still}
+            return self._still_bundle()
+        return {**PredictionWidget(self).view(), **self._still_bundle()}
+
+    def _ipython_display_(self) -> None:
+        renew = publish(self._repr_mimebundle_(), "labkit-predict")
+        self.watch(lambda: renew(self._still_bundle()))
+
+    def _still_bundle(self) -> dict[str, Any]:
+        return {"text/html": self.still(), "text/plain": " ".join(filter(None, self._lines()))}
 
     def _lines(self) -> tuple[str, str, str]:
         return t("predict.first", question=self.question), self.says(), self.problem

@@ -79,7 +79,8 @@ function render({ model, el }) {
   const vote = choices.length ? button(words.hands, form, () => open(klass.hidden, true)) : null;
   const alarm = element("p", "labkit-predict-problem", el, { role: "alert" });
   const says = element("p", "labkit-predict-says", el, { role: "status" });
-  let serial = 0, silence = 0, hands = choices.map(() => 0);
+  // `waitingFor`: the wish that the kernel has not answered yet; until then the hands counted here are newer.
+  let serial = 0, waitingFor = null, wished = {}, silence = 0, hands = choices.map(() => 0);
 
   // ---------------------------------------------------------------- a class
   const klass = keepsItsKeys(element("div", "labkit-predict-class", el, { hidden: true, tabIndex: 0 }));
@@ -129,8 +130,11 @@ function render({ model, el }) {
   // ---------------------------------------------------------------- one reader
   function answered() { return model.get("state").skipped || model.get("state").guess !== null; }
   function send(wish) {
+    // Messages that wait for the kernel melt into the last one: it repeats a wish that is not answered yet.
+    if (wish || waitingFor === null) wished = { wish, text: field.value };
     serial += 1;
-    model.set("asked", { serial: `${Date.now()}-${serial}`, wish, text: field.value, hands });
+    waitingFor = `${Date.now()}-${serial}`;
+    model.set("asked", { serial: waitingFor, ...wished, hands });
     model.save_changes();
     clearTimeout(silence);
     silence = setTimeout(() => { alarm.textContent = words.silent; }, SILENT_AFTER_MS);
@@ -140,7 +144,7 @@ function render({ model, el }) {
   field.addEventListener("keydown", (event) => { if (event.key === "Enter") event.stopPropagation(); });
 
   function follow() {
-    clearTimeout(silence);
+    if (waitingFor === null || waitingFor === model.get("answered")) clearTimeout(silence);
     const state = model.get("state"), known = answered();
     if (state.guess !== null) field.value = state.guess;
     field.readOnly = known;
@@ -155,7 +159,8 @@ function render({ model, el }) {
     // A button that goes away under the focus hands it on.
     if (held && held.hidden) (known ? again : field).focus();
     if (!choices.length) return;
-    hands = state.hands;
+    if (waitingFor === model.get("answered")) waitingFor = null;
+    if (waitingFor === null) hands = state.hands;
     draw();
   }
   model.on("change:version", follow);

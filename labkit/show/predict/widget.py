@@ -1,7 +1,7 @@
 """A prediction on the page: a field, buttons, and for a class a show of hands with its histogram.
 
-The browser half is `predict.js`. It sends all that a reader did at once (number, skipped, hands), not single
-steps: two messages that melt into one on the way lose nothing then.
+The browser half is `predict.js`. Each of its messages repeats what is not answered yet (all hands, the last wish):
+messages that melt into one while the kernel is busy lose nothing then.
 """
 
 from __future__ import annotations
@@ -24,7 +24,11 @@ BRACES = ("label", "count", "total", "truth")
 
 
 class PredictionWidget(anywidget.AnyWidget):
-    """The widget of one prediction. `asked` comes from the browser, all else goes to it."""
+    """The widget of one prediction. `asked` comes from the browser, all else goes to it.
+
+    `answered` is the serial of the last wish that was carried out: until its own is, a browser that counts hands
+    is ahead of the kernel.
+    """
 
     _esm = (HERE / "predict.js").read_text(encoding="utf-8")
     _css = (HERE / "predict.css").read_text(encoding="utf-8")
@@ -33,6 +37,7 @@ class PredictionWidget(anywidget.AnyWidget):
     unit = traitlets.Unicode().tag(sync=True)
     choices = traitlets.List().tag(sync=True)
     asked = traitlets.Dict().tag(sync=True)
+    answered = traitlets.Unicode().tag(sync=True)
     state = traitlets.Dict().tag(sync=True)
     says = traitlets.Unicode().tag(sync=True)
     problem = traitlets.Unicode().tag(sync=True)
@@ -67,6 +72,7 @@ class PredictionWidget(anywidget.AnyWidget):
             own.skip()
         elif wish == "again":
             own.again()
+        self.answered = str(asked.get("serial", ""))
         self._tell()
 
     def _tell(self) -> None:
