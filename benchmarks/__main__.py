@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks import timing
 from labkit.core.errors import InputError
 
-NAMES = ("scheduler", "trace", "startup", "stepper")
+NAMES = ("scheduler", "trace", "startup", "stepper", "panels")
 NEEDS_TRACE = "it needs a trace: --trace FILE, a CSV in the form of Azure's LLM inference traces"
 
 
@@ -76,6 +76,11 @@ def _bench(name: str, options: argparse.Namespace) -> tuple[dict[str, Any], list
 
         result = stepper.measure(options.repeats)
         return result, stepper.lines(result)
+    if name == "panels":
+        from benchmarks import panels
+
+        result = panels.measure(options.repeats)
+        return result, panels.lines(result)
     from benchmarks import startup
 
     result = startup.measure(options.repeats)
