@@ -174,7 +174,10 @@ def _check(tally: Tally, name: str, command: list[str]) -> None:
 
 def _pytest(tally: Tally, python: str, marks: list[str], rest: list[str], variables: dict[str, str]) -> None:
     """Run pytest with its output shown as it comes and its report added to the tally."""
-    workers = ["-n", str(min(2, os.cpu_count() or 1)), "--dist", "loadfile"]
+    count = min(2, os.cpu_count() or 1)
+    if "PYTHONIOENCODING" in variables and not str(ROOT).isascii():
+        count = 0  # xdist tells its workers their folder in UTF-8, and they would read it in another encoding
+    workers = ["-n", str(count), "--dist", "loadfile"]
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = [python, "-m", "pytest", *workers, *marks, f"--junitxml={report}", *rest]
