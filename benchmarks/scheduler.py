@@ -41,7 +41,8 @@ def core(case: Case) -> Count:
             submit(state, job.request, now)
         plan = decide(state, now)
         commit(state, plan)
-        seconds_ns, last = executor.run(plan)
+        executor.launch(plan)
+        seconds_ns, last, _ = executor.collect()
         count.end_ns += seconds_ns
         count.slots += len(plan.items)
         finish_round(state, count.end_ns, seconds_ns, last)

@@ -23,7 +23,11 @@ The engine:
 `python -m labkit COMMAND --help` tells the options of one.
 """
 BOOTSTRAP = ("lab", "test", "bench")
-ENGINE = ("run", "replay", "check")
+ENGINE = {  # each command and the module whose `main(argv)` runs it; argv begins with the command's name
+    "run": "labkit.scenario.command",
+    "replay": "labkit.scenario.command",
+    "check": "labkit.scenario.command",
+}
 NEEDED = ("jsonschema", "fastjsonschema", "tqdm")  # what engine commands use outside the standard library
 REEXEC = "LABKIT_REEXEC"  # set for the second start, so that a broken .venv cannot make an endless chain
 
@@ -52,11 +56,12 @@ def main(argv: "list[str]") -> int:
         return bootstrap.main(argv)
     if command in ENGINE:
         return _engine(argv)
-    return _refuse(f"there is no command {command!r}; the commands are {', '.join(BOOTSTRAP + ENGINE)}")
+    return _refuse(f"there is no command {command!r}; the commands are {', '.join([*BOOTSTRAP, *ENGINE])}")
 
 
 def _engine(argv: "list[str]") -> int:
     """Run an engine command here, or with the repository's .venv where this interpreter lacks a package."""
+    from importlib import import_module
     from importlib.util import find_spec
 
     if not all(map(find_spec, NEEDED)) and REEXEC not in os.environ:
@@ -67,9 +72,8 @@ def _engine(argv: "list[str]") -> int:
             os.environ[REEXEC] = "1"
             return bootstrap.replace_process([python, "-m", "labkit", *argv])
     try:
-        import labkit.scenario.command as command
-
-        return command.main(argv)
+        status: int = import_module(ENGINE[argv[0]]).main(argv)
+        return status
     except ModuleNotFoundError as missing:
         name = missing.name or str(missing)
     if name.partition(".")[0] == "labkit":

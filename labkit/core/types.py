@@ -67,18 +67,25 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """What the world does to a request, apart from sending it. The engine acts on it, the scheduler never sees it."""
+    """What the world does to a request, apart from sending it. The engine acts on it, the scheduler never sees it.
+
+    `intended_ns`: when the client meant to send it, where that is not when it did (C30); None: the same.
+    """
 
     cancel_ns: int | None = None
     fail_ns: int | None = None
     reader: Reader | None = None
     network_ns: int = 0
     deliver_every: int = 1
+    intended_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A request on its way to the server. `oracle` is for the executor alone (the virtual one: true output length)."""
+    """A request on its way to the server. `oracle` is for the executor alone.
+
+    The virtual one wants the true output length in it, the real model the prompt and how to sample.
+    """
 
     request: Request
     client: Client = field(default_factory=Client)

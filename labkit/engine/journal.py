@@ -4,7 +4,8 @@ First line: `labkit.journal/1` with the scenario in full, the executor, the seed
 event has `event`, `t` (integer ns) and the request `id`, `epoch`, page and generation that it concerns:
 
 =========  =======================================================================================================
-submit     a request arrives: what the scheduler is told of it; `direct`: delivery is emission
+submit     a request arrives: what the scheduler is told of it; `direct`: delivery is emission; `intended`: when its
+           client meant to send it, where that is not `t`
 admit      it takes a seat, with `context` positions in the cache, `cached` of them found there in `shared` pages
 reject     it is turned away: `capacity`, `deadline` at the door; `queue_full` after planning
 credit     a tenant's `charge` and `balance` after a round, exact ("7/2")
@@ -15,7 +16,7 @@ release    a request gives back its table
 preempt    it gives way `for` another, by `mode` recompute or swap; then it waits again
 swap_out   its pages move to the host, `bytes` of them; `swap_in`: back
 round      round `round` has run from `start` to `t`; queue, pages, idle seats at its start
-token      token `index` (from 1) comes out
+token      token `index` (from 1) comes out; the real model adds its id, `token`, and the `text` that it completes
 deliver    token `index` is read by the client, `at` with the network's time; only where delivery is not emission
 pause      a reader's buffer is full; `resume`: it has room again
 cancel, expire, fail, finish   the terminal state, with a `reason` where there is one
@@ -63,7 +64,7 @@ def writer(stream: IO[str]) -> Callable[[Record], None]:
     def sink(event: Record) -> None:
         # Most lines are tokens and steps: the same text as `encode` gives, in a fifth of its time.
         kind = event["event"]
-        if kind == "token":
+        if kind == "token" and "token" not in event:
             name, t, epoch, index = quote(event["id"]), event["t"], event["epoch"], event["index"]
             write(f'{{"event":"token","t":{t},"id":{name},"epoch":{epoch},"index":{index}}}\n')
         elif kind == "step":

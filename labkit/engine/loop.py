@@ -30,6 +30,7 @@ from labkit.core.scheduler import (
 from labkit.core.types import Job, Outcome, RoundCost, Setup
 from labkit.engine.notes import NoteBook
 from labkit.engine.outputs import Stream, direct
+from labkit.executors.result import RoundResult
 
 Record = dict[str, Any]
 _EARLY_ENDS = frozenset({"cancel", "expire", "fail"})
@@ -54,7 +55,13 @@ class Source(Protocol):
 
 
 class Executor(Protocol):
-    """Who spends the time of a round."""
+    """Who spends the time of a round.
+
+    `follow`, where it is not None, gets every record of the core before the next launch, in order: `admit`, `pages`,
+    `release`, `swap_out`, `swap_in` are all that an executor with a real cache needs to keep its own page tables.
+    """
+
+    follow: Callable[[Record], None] | None
 
     def submit(self, job: Job) -> None:
         """A request may run from now on."""
@@ -64,8 +71,12 @@ class Executor(Protocol):
         """It will not run any more."""
         ...
 
-    def run(self, plan: Plan) -> tuple[int, frozenset[str]]:
-        """Run one round: its duration in ns, and the requests whose token of this round is their last."""
+    def launch(self, plan: Plan) -> None:
+        """Start one round after those that were launched before it; may return before it has ended."""
+        ...
+
+    def collect(self) -> RoundResult:
+        """Wait for the oldest launched round that was not collected yet."""
         ...
 
 
@@ -217,20 +228,21 @@ class Engine:
 
     def _arrive(self, job: Job, now: int) -> None:
         request, client = job.request, job.client
-        self.sink(
-            {
-                "event": "submit",
-                "t": now,
-                "id": request.id,
-                "prompt_tokens": request.prompt_tokens,
-                "max_output_tokens": request.max_output_tokens,
-                "tenant": request.tenant,
-                "priority": request.priority,
-                "deadline": request.deadline_ns,
-                "prefilled": request.prefilled,
-                "direct": direct(client),
-            }
-        )
+        arrival = {
+            "event": "submit",
+            "t": now,
+            "id": request.id,
+            "prompt_tokens": request.prompt_tokens,
+            "max_output_tokens": request.max_output_tokens,
+            "tenant": request.tenant,
+            "priority": request.priority,
+            "deadline": request.deadline_ns,
+            "prefilled": request.prefilled,
+            "direct": direct(client),
+        }
+        if client.intended_ns is not None:
+            arrival["intended"] = client.intended_ns
+        self.sink(arrival)
         self.executor.submit(job)
         records = submit(self.state, request, now)
         if request.id in self.state.live:
@@ -272,10 +284,11 @@ class Engine:
             # An empty plan that made room is followed at once by one that can use it (law 9).
             self._plan(now) if plan.victims else self._idle(now, plan)
             return
-        result = self.executor.run(plan)
+        self.executor.launch(plan)
+        result = self.executor.collect()
         self._round = {
             "event": "round",
-            "t": now + result[0],
+            "t": now + result.seconds_ns,
             "round": state.rounds - 1,
             "start": now,
             "waiting": len(state.waiting) + len(state.swapped),
@@ -283,7 +296,7 @@ class Engine:
             "pages_reserved": owned + state.promised,
             "idle_seats": plan.idle_seats,
         }
-        self._push(now + result[0], ROUND, "round", result)
+        self._push(now + result.seconds_ns, ROUND, "round", result)
 
     def _idle(self, now: int, plan: Plan) -> None:
         """A7: no feasible plan: wait for an event, never spin."""
@@ -299,11 +312,14 @@ class Engine:
                 )
             self.sink({"event": "wake", "t": now, "reason": "idle", "at": ahead})
 
-    def _end_round(self, now: int, result: tuple[int, frozenset[str]]) -> None:
+    def _end_round(self, now: int, result: RoundResult) -> None:
         state = self.state
         self._round_ended = True
         self._step("A6")
-        self._record(finish_round(state, now, *result))
+        records = finish_round(state, now, result.seconds_ns, result.last)
+        if result.tokens:
+            _tell_tokens(records, result)
+        self._record(records)
         self._step("A7")
         self.sink(self._round)
         self._step("A1")
@@ -321,8 +337,11 @@ class Engine:
 
     def _record(self, records: list[Record]) -> None:
         """Journal what the core has changed, and let the output side follow."""
+        follow = self.executor.follow
         for record in records:
             kind = record["event"]
+            if follow is not None:
+                follow(record)
             if self.streams and kind in _EARLY_ENDS:
                 self._read_now(record)
             self.sink(record)
@@ -422,3 +441,13 @@ class Engine:
             if stream.next_read_ns is not None:
                 heapq.heappush(pending, (stream.next_read_ns, at, stream))
         invariants.check(self.state)
+
+
+def _tell_tokens(records: list[Record], result: RoundResult) -> None:
+    """The real model's tokens join their events: `token` its id, `text` what it completes."""
+    for record in records:
+        if record["event"] == "token":
+            token = result.tokens[record["id"]]
+            record["token"] = token.id
+            if token.text is not None:
+                record["text"] = token.text

@@ -34,7 +34,7 @@ class Trace:
 
     __slots__ = (
         "cached", "computed", "delivered", "direct", "end", "first_execution", "high_water", "id", "outcome",
-        "preemptions", "reason", "recomputed", "submit", "tokens", "waited", "waiting_since",
+        "preemptions", "reason", "recomputed", "submit", "text", "token_ids", "tokens", "waited", "waiting_since",
     )  # fmt: skip
 
     def __init__(self, submit: Record) -> None:
@@ -46,6 +46,8 @@ class Trace:
         self.end: int | None = None
         self.first_execution: int | None = None
         self.tokens: list[int] = []
+        self.token_ids: list[int] = []  # the real model's, and what they say; empty without one
+        self.text: list[str] = []
         self.delivered: list[int] = self.tokens if self.direct else []
         self.waiting_since: int | None = submit["t"]
         self.waited = 0
@@ -83,7 +85,7 @@ class Trace:
         tpot = self.tpot
         gaps = [late - early for early, late in zip(self.tokens, self.tokens[1:], strict=False)]
         wait = None if self.first_execution is None else self.first_execution - self.arrival
-        return {
+        row: Record = {
             "id": self.id,
             "outcome": self.outcome.value,
             "reason": self.reason,
@@ -102,6 +104,11 @@ class Trace:
             "recomputed_tokens": self.recomputed,
             "preemptions": self.preemptions,
         }
+        if self.token_ids:
+            row["tokens"] = self.token_ids
+        if self.text:
+            row["text"] = "".join(self.text)
+        return row
 
 
 class ResultFold:
@@ -245,6 +252,10 @@ class ResultFold:
         if event["index"] != len(trace.tokens) + 1:
             raise FoldError(f"token {event['index']} of {trace.id!r} comes after {len(trace.tokens)} tokens")
         trace.tokens.append(event["t"])
+        if "token" in event:
+            trace.token_ids.append(event["token"])
+            if "text" in event:
+                trace.text.append(event["text"])
 
     def _deliver(self, event: Record) -> None:
         trace = self._of(event)

@@ -5,11 +5,21 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
+from labkit.engine.loop import Executor
 from labkit.scenario.load import Scenario, load
 
 Event = dict[str, Any]
+
+
+class RunsRounds(Executor, Protocol):
+    """An executor that can say what it is in the journal's first line."""
+
+    @property
+    def about(self) -> dict[str, object]:
+        """`kind`, and of the real model: device, dtype, model, library versions."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -28,10 +38,12 @@ def run(
     *,
     seed: int | None = None,
     check: bool = True,
+    executor: RunsRounds | None = None,
 ) -> Run:
-    """Run a scenario on the virtual clock and keep everything. `seed` replaces every seed in it.
+    """Run a scenario and keep everything. `seed` replaces every seed in it.
 
-    `check`: verify the engine's invariants after every round, not just now and then.
+    `executor`: who spends the time; None: the virtual clock, by the scenario's `cost`. `check`: verify the
+    engine's invariants after every round, not just now and then.
 
     Raises:
         InputError: the scenario or its trace is wrong.
@@ -49,7 +61,7 @@ def run(
         journal.append(event)
         fold.feed(event)
 
-    header = stream(scenario, sink, check_every=1 if check else 256)
+    header = stream(scenario, sink, check_every=1 if check else 256, executor=executor)
     return Run(scenario, fold.result(), [header, *journal])
 
 
@@ -59,17 +71,19 @@ def stream(
     *,
     begin: Callable[[Event], None] = lambda header: None,
     check_every: int = 256,
+    executor: RunsRounds | None = None,
 ) -> Event:
-    """Run a scenario on the virtual clock, handing each journal event to `sink` as it happens; keep nothing.
+    """Run a scenario, handing each journal event to `sink` as it happens; keep nothing.
 
-    `begin` gets the journal's header before the first event; it is returned too. The invariants are checked
-    in full every `check_every` rounds.
+    On the virtual clock, unless another `executor` is given. `begin` gets the journal's header before the first
+    event; it is returned too. The invariants are checked in full every `check_every` rounds.
     """
     from labkit.engine import journal
     from labkit.engine.loop import Engine
     from labkit.executors.virtual import VirtualExecutor
 
-    executor = VirtualExecutor(scenario.cost)
+    if executor is None:
+        executor = VirtualExecutor(scenario.cost)
     header = journal.header(scenario.document(), executor.about, scenario.seed)
     begin(header)
     engine = Engine(

@@ -80,7 +80,7 @@ def test_crowds_against_the_engine_itself(crowd):
         sink=events.append,
         check_every=1,
     )
-    run, state = engine.executor.run, engine.state
+    launch, state = engine.executor.launch, engine.state
 
     def look(plan):
         pool = state.pool
@@ -91,9 +91,9 @@ def test_crowds_against_the_engine_itself(crowd):
             for ref in seq.table:
                 owners.setdefault(ref.id, set()).add(seq.id)
         truth[state.rounds - 1] = (queue, pool.owned, state.promised, shared, len(pool._cached), owners)
-        return run(plan)
+        launch(plan)
 
-    engine.executor.run = look
+    engine.executor.launch = look
     engine.run()
     limits = Limits.of({"scenario": scenario.document()})
     fold = FrameFold(limits, 1, limits.pool)
