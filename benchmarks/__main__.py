@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks import timing
 from labkit.core.errors import InputError
 
-NAMES = ("scheduler", "trace", "startup", "stepper", "panels")
+NAMES = ("scheduler", "trace", "startup", "stepper", "panels", "queueing")
 NEEDS_TRACE = "it needs a trace: --trace FILE, a CSV in the form of Azure's LLM inference traces"
 
 
@@ -81,6 +81,11 @@ def _bench(name: str, options: argparse.Namespace) -> tuple[dict[str, Any], list
 
         result = panels.measure(options.repeats)
         return result, panels.lines(result)
+    if name == "queueing":
+        from benchmarks import queueing
+
+        result = queueing.measure(options.repeats)
+        return result, queueing.lines(result)
     from benchmarks import startup
 
     result = startup.measure(options.repeats)

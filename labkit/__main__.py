@@ -19,6 +19,11 @@ The engine:
   run      run scenarios: a readable table, or with --json the result object
   replay   the same result from a journal alone
   check    validate scenarios, print every problem with its field
+  sweep    one scenario at many values of its fields, or the largest that meets a target
+
+The real model:
+  model      make a small real checkpoint ready, once
+  calibrate  measure rounds on this machine and fit a cost model to them
 
 `python -m labkit COMMAND --help` tells the options of one.
 """
@@ -27,6 +32,9 @@ ENGINE = {  # each command and the module whose `main(argv)` runs it; argv begin
     "run": "labkit.scenario.command",
     "replay": "labkit.scenario.command",
     "check": "labkit.scenario.command",
+    "sweep": "labkit.scenario.command",
+    "model": "labkit.executors.model.command",
+    "calibrate": "labkit.scenario.calibrate",
 }
 NEEDED = ("jsonschema", "fastjsonschema", "tqdm")  # what engine commands use outside the standard library
 REEXEC = "LABKIT_REEXEC"  # set for the second start, so that a broken .venv cannot make an endless chain

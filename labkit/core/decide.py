@@ -19,7 +19,8 @@ def decide(state: State, now: int) -> Plan:
     """The plan for a round that would start at `now`; without items where nothing can run.
 
     No round is empty while something could run (law 9): where only the clock's limit stops everyone, the first
-    takes its smallest step; where only pages do, the lowest-ranked gives way.
+    takes its smallest step; where only pages do, the lowest-ranked gives way. Nobody gives way while a round is in
+    flight: then the plan holds.
     """
     victims: tuple[Victim, ...] = ()
     while True:
@@ -30,6 +31,8 @@ def decide(state: State, now: int) -> Plan:
             draft.ignore_seconds = True
             _fill(draft)
         lowest = None if draft.items else draft.way_out()
+        if state.in_flight and (lowest or draft.victims):
+            return Plan(now, state.version, (), holds=True)
         if lowest is None:
             return draft.plan()
         victims = (*draft.victims.values(), lowest)
@@ -92,7 +95,12 @@ def _admit(draft: Draft) -> None:
     leaving = [state.live[victim.id] for victim in draft.victims.values() if victim.mode == "swap"]
     draft.held_back = any(not seq.paused for seq in leaving)
     for seq in state.ordering.ranked(state.swapped):
-        reason = None if seq.id in draft.entries else Reason.READER if seq.paused else draft.try_enter(seq)
+        if seq.id in draft.entries:
+            continue
+        if seq.paused:
+            reason: Reason | None = Reason.READER
+        else:
+            reason = Reason.PREEMPTED if state.moving(seq) else draft.try_enter(seq)
         if reason:
             draft.notes[seq.id] = reason
             draft.held_back |= reason is not Reason.READER

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from bisect import insort
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Literal
 
 from labkit.core.lifecycle import Sequence, Status
@@ -31,6 +32,9 @@ class Draft:
         self.share = self.tokens  # what prompts may take in this pass over the queues
         self.added: dict[str, int] = {}  # what each has taken of it
         self.pages = state.available_pages
+        self.leaving: set[int] = (
+            set()
+        )  # pages that come free only when their way to the host is done (depth 2)
         self.items: dict[str, PlanItem] = {}
         self.entries: dict[str, Entry] = {}
         self.victims: dict[str, Victim] = {}
@@ -62,14 +66,14 @@ class Draft:
     # ------------------------------------------------------------------------------------- what may run
 
     def context(self, seq: Sequence) -> int:
-        """Positions in the cache before the round."""
+        """Positions in the cache before the round: all those of the rounds in flight are there by then."""
         entry = self.entries.get(seq.id)
-        return seq.computed if entry is None else self._begins_with(seq, entry.hits)
+        return seq.scheduled if entry is None else self._begins_with(seq, entry.hits)
 
     def _begins_with(self, seq: Sequence, hits: tuple[PageRef, ...]) -> int:
         """Positions in the cache once it is seated."""
         if seq.status is Status.SWAPPED:
-            return seq.computed
+            return seq.scheduled
         if seq.request.prefilled and not seq.preemptions:
             return seq.prompt_tokens
         return len(hits) * self.page
@@ -91,9 +95,9 @@ class Draft:
         for seq in self.active:
             if seq.paused or (victims and seq.id in victims):
                 continue
-            context = self.context(seq) if entries else seq.computed
+            context = self.context(seq) if entries else seq.scheduled
             decodes = (
-                seq.total - context == 1 and context >= seq.prompt_tokens
+                seq.wanted - context == 1 and context >= seq.prompt_tokens
             )  # `_decodes`, in line for speed
             if decodes is decode and not (decode and items and seq.id in items):
                 found.append(seq)
@@ -103,7 +107,7 @@ class Draft:
 
     def add_decode(self, seq: Sequence) -> bool:
         """One output position of an active request, if seconds and pages allow."""
-        context = self.context(seq) if self.entries else seq.computed
+        context = self.context(seq) if self.entries else seq.scheduled
         if self.load is not None and not self._within_seconds(1, 1, context, False):
             return False
         if self.grow and context % self.page == 0:  # its last page is full
@@ -138,7 +142,7 @@ class Draft:
 
     def _chunk(self, seq: Sequence, start: int, had: int) -> tuple[int, int]:
         """Most and fewest new positions from `start` that chunk limit and tokens allow; (0, 0) for none."""
-        want, room = seq.total - start, self.left
+        want, room = seq.wanted - start, self.left
         if self.state.first_prefill(seq):
             return (want, want) if 0 < want <= room else (0, 0)
         limit = self.state.policy.prefill_chunk
@@ -171,8 +175,11 @@ class Draft:
         return max(len(entry.hits), self.state.pages_for(self.context(seq)))
 
     def _evict_for(self, grower: Sequence, need: int, least: int, prefill: bool) -> bool:
-        """Growth: active requests below the grower, unprotected and not yet planned, give way, lowest first."""
-        if self.state.policy.preemption == "none":
+        """Growth: active requests below the grower, unprotected and not yet planned, give way, lowest first.
+
+        Where pages that are on their way out suffice, or will by that, it has to wait for those.
+        """
+        if self.state.policy.preemption == "none" or need <= self.pages + self.coming:
             return False
         before = self._save()
         for seq in self.active[::-1]:
@@ -186,21 +193,24 @@ class Draft:
             ):
                 continue
             self._give_way(seq, Victim(seq.id, self._mode(seq), grower.id))
-            if need <= self.pages:
+            if need <= self.pages + self.coming:
                 if self._within_seconds(least, least, self.context(grower), prefill):
-                    return True
+                    return need <= self.pages
                 break  # moving its pages to the host would take too long
         self._restore(before)
         return False
 
     def protected(self, seq: Sequence) -> bool:
         """It has not yet gained `min_run_tokens` positions since it was last admitted (law 9, C28)."""
-        return seq.computed - seq.mark < self.state.policy.min_run_tokens
+        return seq.scheduled - seq.mark < self.state.policy.min_run_tokens
 
     def way_out(self) -> Victim | None:
-        """Every runnable request was stopped by pages: the lowest-ranked gives way, or ends under `none` (law 9)."""
+        """Every runnable request was stopped by pages: the lowest-ranked gives way, or ends under `none` (law 9).
+
+        Nobody does as long as pages are on their way.
+        """
         left = [seq for seq in self.active if seq.id not in self.victims]
-        if not self.stopped_by_pages or not left:
+        if not self.stopped_by_pages or self.coming or not left:
             return None
         lowest = left[-1]
         return Victim(
@@ -234,22 +244,22 @@ class Draft:
                 hits = min(hits, seq.found)
         need = seq.bound_pages
         if self.grow:
-            first = seq.total if self.state.first_prefill(seq) else 1
+            first = seq.wanted if self.state.first_prefill(seq) else 1
             need = self.state.pages_for(self._needs(seq, first))
         return max(1, need - hits) > self.pages
 
     def _lacks(self, seq: Sequence, hits: tuple[PageRef, ...]) -> bool:
-        """It is a seat or pages that it lacks, whatever else it lacks too."""
-        first = seq.total if self.state.first_prefill(seq) else self._begins_with(seq, hits) + 1
+        """It is a seat or pages that it lacks, whatever else it lacks too; pages on their way out are not lacking."""
+        first = seq.wanted if self.state.first_prefill(seq) else self._begins_with(seq, hits) + 1
         pages = self.state.pages_for(self._needs(seq, first)) if self.grow else seq.bound_pages
-        return self.seats <= 0 or pages - len(hits) + self._revived(hits) > self.pages
+        return self.seats <= 0 or pages - len(hits) + self._revived(hits) > self.pages + self.coming
 
     def _needs(self, seq: Sequence, first: int) -> int:
         """Positions that must fit before it is seated under `grow`: its first step, or all that it lost.
 
         Who was preempted with half of its positions in reach would compute them only to lose them again (C28).
         """
-        return seq.total if seq.preemptions and seq.status is Status.WAITING else first
+        return seq.wanted if seq.preemptions and seq.status is Status.WAITING else first
 
     def try_join(self, seq: Sequence) -> Reason | None:
         """Make a waiting request a member of the static batch that forms now; tokens don't bind membership.
@@ -260,7 +270,7 @@ class Draft:
             return Reason.SEATS
         hits = self._hits(seq)
         need = (
-            (self.state.pages_for(seq.total) if self.grow else seq.bound_pages)
+            (self.state.pages_for(seq.wanted) if self.grow else seq.bound_pages)
             - len(hits)
             + self._revived(hits)
         )
@@ -274,7 +284,7 @@ class Draft:
         """A batch has formed under `grow`: its prompts' pages fit together, but are taken only as they are computed."""
         if self.grow:
             members = (self.state.live[name] for name in self.entries)
-            self.pages += sum(self.state.pages_for(seq.total) - self._held(seq) for seq in members)
+            self.pages += sum(self.state.pages_for(seq.wanted) - self._held(seq) for seq in members)
 
     def _enter(self, seq: Sequence, hits: tuple[PageRef, ...]) -> Reason | None:
         if self.seats <= 0 or len(self.items) >= self.state.seats:
@@ -325,8 +335,11 @@ class Draft:
             if other.id in self.victims or other.id in self.entries or self.protected(other):
                 continue
             self._give_way(other, Victim(other.id, self._mode(other), seq.id))
-            if self._enter(seq, hits) is None:
+            reason = self._enter(seq, hits)
+            if reason is None:
                 return True
+            if reason is Reason.PAGES and self.coming and not self._lacks(seq, hits):
+                return False  # its pages are on their way
         self._restore(before)
         return False
 
@@ -337,8 +350,15 @@ class Draft:
         if not seq.chain or seq.status is Status.SWAPPED:
             return ()
         hits = self.state.pool.find(seq.chain[: max(0, seq.prompt_tokens - 1) // self.page])
+        if self.leaving:
+            hits = list(takewhile(lambda ref: ref.id not in self.leaving, hits))
         self.found[seq.id] = len(hits)
         return tuple(hits)
+
+    @property
+    def coming(self) -> int:
+        """Pages that come free with the rounds and swaps in flight, those of this plan among them."""
+        return self.state.pool.quarantined + len(self.leaving)
 
     def _held_by(self, page: int) -> int:
         return self.state.pool.references[page] + self.holders.get(page, 0)
@@ -348,7 +368,8 @@ class Draft:
         return sum(1 for ref in hits if self._held_by(ref.id) == 0)
 
     def _give_way(self, seq: Sequence, victim: Victim) -> None:
-        """A page that someone else shares frees nothing (C27)."""
+        """A page that someone else shares frees nothing (C27); one that is copied while rounds overlap, not yet."""
+        later = victim.mode == "swap" and self.state.policy.pipeline_depth > 1
         if not self.grow:
             self.pages += seq.bound_pages - len(seq.table)
         elif seq.id in self.items:
@@ -356,7 +377,10 @@ class Draft:
         for ref in seq.table:
             self.holders[ref.id] = self.holders.get(ref.id, 0) - 1
             if self._held_by(ref.id) == 0:
-                self.pages += 1
+                if later:
+                    self.leaving.add(ref.id)
+                else:
+                    self.pages += 1
         if not (self.lends_seats and seq.paused):
             self.seats += 1
         if seq.id in self.items:
@@ -387,7 +411,7 @@ class Draft:
             return "recompute"
         if policy.preemption == "swap":
             return "swap"
-        again = state.estimate.alone(0, seq.computed, 0, state.chunk)
+        again = state.estimate.alone(0, seq.scheduled, 0, state.chunk)
         there_and_back = 2 * state.estimate.transfer(len(seq.table) * state.budget.page_bytes)
         return "swap" if there_and_back < again else "recompute"
 
@@ -439,7 +463,7 @@ class Draft:
         added = count - (planned.new_tokens if planned else 0)
         self.tokens -= added
         self.added[seq.id] = self.added.get(seq.id, 0) + added
-        self.items[seq.id] = PlanItem(seq.id, seq.epoch, count, context, prefill, end == seq.total)
+        self.items[seq.id] = PlanItem(seq.id, seq.epoch, count, context, prefill, end == seq.wanted)
         if self.load is not None:
             self.load.add(count, context, prefill)
 
@@ -447,6 +471,7 @@ class Draft:
         "tokens",
         "added",
         "pages",
+        "leaving",
         "seats",
         "items",
         "entries",
@@ -486,4 +511,4 @@ class Draft:
 
 def _decodes(seq: Sequence, context: int) -> bool:
     """One output position is all that is missing for its next token (law 2: derived, not stored)."""
-    return seq.total - context == 1 and context >= seq.prompt_tokens
+    return seq.wanted - context == 1 and context >= seq.prompt_tokens

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from labkit.core.plan import Plan
+    from labkit.core.plan import Plan, PlanItem
     from labkit.core.scheduler import State
 
 
@@ -31,8 +31,10 @@ def check_plan(state: State, plan: Plan) -> None:
     """E31.5 for the round that has just been committed: Σq ≤ B, busy seats ≤ K, promises kept; every step real."""
     items, promised, free = plan.items, state.promised, state.pool.free
     steps = [item.new_tokens for item in items]
-    if items and plan is not state.in_flight:
-        raise InvariantError(5, "the committed plan is not the round in progress")
+    if items and plan is not state.in_flight.get(state.rounds - 1):
+        raise InvariantError(5, "the committed plan is not the youngest round in flight")
+    if len(state.in_flight) > 1 and plan.victims:
+        raise InvariantError(5, "somebody gave way while a round was in flight")
     if min(steps, default=1) <= 0:
         raise InvariantError(2, "an item without new positions")
     if sum(steps) > state.budget.tokens:
@@ -87,7 +89,10 @@ def check(state: State) -> None:
 def _check_positions(state: State) -> None:
     from labkit.core.lifecycle import Status
 
-    running = {item.id: item for item in state.in_flight.items} if state.in_flight else {}
+    running: dict[str, list[PlanItem]] = {}
+    for plan in state.in_flight.values():
+        for item in plan.items:
+            running.setdefault(item.id, []).append(item)
     for seq in state.live.values():
         request = seq.request
         base = request.prompt_tokens + (1 if request.prefilled else 0)
@@ -99,12 +104,20 @@ def _check_positions(state: State) -> None:
         _require(2, 0 <= seq.computed < seq.total, f"{seq.id!r} has {seq.computed} of {seq.total} positions")
         bound = request.max_output_tokens
         _require(7, seq.emitted < bound or seq in state.done, f"{seq.id!r} emitted {seq.emitted} of {bound}")
-        item = running.get(seq.id)
-        if item is not None and item.epoch == seq.epoch:
+        cached, wanted = seq.computed, seq.total
+        for item in running.get(seq.id, ()):
+            if item.epoch != seq.epoch:
+                continue
+            _require(5, item.context == cached, f"{seq.id!r} runs from {item.context}, has {cached}")
+            _require(6, seq.status is Status.ACTIVE, f"{seq.id!r} runs and is not active")
+            cached += item.new_tokens
+            _require(2, item.yields == (cached == wanted), f"{seq.id!r} at {cached} of {wanted} positions")
+            wanted = min(wanted + item.yields, seq.most)
+        if seq.doom is None:
+            both = (seq.scheduled, seq.wanted)
             _require(
-                5, item.context == seq.computed, f"{seq.id!r} runs from {item.context}, has {seq.computed}"
+                2, both == (cached, wanted), f"{seq.id!r}: {both} scheduled, {(cached, wanted)} in flight"
             )
-        cached = seq.computed + (item.new_tokens if item else 0)
         if seq.status is Status.ACTIVE:
             _require(
                 7, len(seq.table) == state.pages_for(cached), f"{seq.id!r}: {len(seq.table)} pages, {cached}"
@@ -112,7 +125,7 @@ def _check_positions(state: State) -> None:
             if state.policy.admission == "reserve":
                 _require(7, len(seq.table) <= seq.bound_pages, f"{seq.id!r} holds more than its promise")
         else:
-            _require(7, not seq.table and item is None, f"{seq.id!r} is not active but holds pages or runs")
+            _require(7, not seq.table, f"{seq.id!r} is not active but holds pages")
 
 
 def _check_pages(state: State) -> None:
@@ -129,5 +142,24 @@ def _check_pages(state: State) -> None:
     promised = promised if state.policy.admission == "reserve" else 0
     _require(7, promised == state.promised, f"{state.promised} pages promised, counted {promised}")
     _require(7, state.promised <= pool.free, f"{state.promised} pages promised, {pool.free} free")
+    _check_quarantine(state)
     on_host = sum(seq.host_pages for seq in state.swapped)
+    on_host += sum(move.host_pages for (name, _), move in state.transfers.items() if name not in state.live)
     _require(7, on_host == state.host_pages, f"{state.host_pages} pages on the host, counted {on_host}")
+
+
+def _check_quarantine(state: State) -> None:
+    """Law 5: a page is held back as often as there are steps in flight that may still touch it, and by no others."""
+    depth = state.policy.pipeline_depth
+    _require(5, len(state.in_flight) <= depth, f"{len(state.in_flight)} rounds in flight at depth {depth}")
+    held = [*state.fences.values(), *(move.pages for move in state.transfers.values())]
+    steps = Counter(ref.id for pages in held for ref in pages)
+    _require(7, steps == state.pool.touched, f"pages held back {state.pool.touched}, counted {dict(steps)}")
+    for ref in (ref for pages in held for ref in pages):
+        _require(
+            5, state.pool.generations[ref.id] == ref.generation, f"page {ref.id} was handed on too early"
+        )
+    _require(5, set(state.fences) <= set(state.in_flight), "pages wait for a round that is not in flight")
+    for name, epoch in state.transfers:
+        seq = state.live.get(name)
+        _require(6, seq is None or seq.epoch == epoch + 1, f"{name!r} came back before its swap was complete")

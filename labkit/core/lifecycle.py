@@ -2,8 +2,8 @@
 
     submitted -> WAITING -> ACTIVE -> finished
                    ^  ^       |
-                   |  +-------+        preempted, cache dropped (recompute)
-                SWAPPED <-----+        preempted, cache moved to the host
+                   |  +-------+        preempted or its round lost, cache dropped (recompute)
+                SWAPPED <-----+        preempted, cache moved to the host; to WAITING if it never got there
 
 Every state may end as cancelled, expired or failed; only a waiting one may still be rejected.
 Terminal states are final.
@@ -32,7 +32,7 @@ TRANSITIONS: dict[Status | None, set[Status | Outcome]] = {
     None: {Status.WAITING, Outcome.REJECTED},
     Status.WAITING: {Status.ACTIVE, Outcome.REJECTED, *_ENDS},
     Status.ACTIVE: {Status.WAITING, Status.SWAPPED, Outcome.FINISHED, *_ENDS},
-    Status.SWAPPED: {Status.ACTIVE, *_ENDS},
+    Status.SWAPPED: {Status.ACTIVE, Status.WAITING, *_ENDS},
 }
 
 
@@ -40,7 +40,9 @@ class Sequence:
     """What the scheduler knows of one live request.
 
     `computed` positions are in the cache, `total` are wanted in it before the next token can come out (law 2);
-    each emitted token adds one to `total`. `epoch` counts admissions undone (law 5). `mark` is the most positions
+    each emitted token adds one to `total`. `scheduled` and `wanted` are the same two as they will be once every round
+    in flight has settled: planning goes by those, and with nothing in flight there is no difference. `most` positions
+    are all that its bound allows. `epoch` counts admissions undone (law 5). `mark` is the most positions
     it had at any preemption, or those it began with: what it has beyond it was gained since. `table` lists its
     pages in order. `doom`: it has ended, but the round it runs in has not.
     """
@@ -60,15 +62,18 @@ class Sequence:
         "key",
         "last_served",
         "mark",
+        "most",
         "paused",
         "preemptions",
         "prompt_tokens",
         "published",
         "request",
+        "scheduled",
         "status",
         "table",
         "total",
         "waiting_since",
+        "wanted",
     )
 
     def __init__(self, request: Request, bound_pages: int) -> None:
@@ -79,6 +84,9 @@ class Sequence:
         self.epoch = 0
         self.computed = 0
         self.total = request.prompt_tokens + (1 if request.prefilled else 0)
+        self.scheduled = 0
+        self.wanted = self.total
+        self.most = self.total + request.max_output_tokens - 1
         self.emitted = 0
         self.preemptions = 0
         self.mark = 0

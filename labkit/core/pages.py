@@ -1,6 +1,8 @@
 """The page pool and the prefix index.
 
 A page is free, or owned by one or more page tables; `owned` counts each physical page once, however many share it.
+When rounds overlap, the last holder may let go of a page that a round or a swap in flight may still touch. Such a page
+is *quarantined*: neither owned nor free nor found, until all those steps have retired (law 5).
 Free pages come in two kinds: plain ones, and *cached* ones that still hold a published prefix. Plain pages are
 reused first, then cached ones, oldest release first; a request releases its tail before its head, so that the
 head of a prefix outlives its tail.
@@ -8,6 +10,7 @@ head of a prefix outlives its tail.
     plain --take--> owned --release--> plain        (never published)
                       |  ^-----share---- cached --take (evicts)--> owned, next generation
                       +-----release----> cached
+                      +-----release----> quarantined --retire--> plain or cached
 """
 
 from __future__ import annotations
@@ -37,6 +40,8 @@ class PagePool:
         self.references: list[int] = []
         self.generations: list[int] = []
         self.owned = 0
+        self.quarantined = 0
+        self.touched: dict[int, int] = {}  # steps in flight that may still touch a page that was let go of
         self._plain: list[int] = []
         self._cached: OrderedDict[int, bytes] = OrderedDict()  # oldest release first: the eviction order
         self._key_of: dict[int, bytes] = {}
@@ -44,8 +49,8 @@ class PagePool:
 
     @property
     def free(self) -> int:
-        """Pages without any reference, cached ones among them."""
-        return self.capacity - self.owned
+        """Pages without any reference that no step in flight may touch, cached ones among them."""
+        return self.capacity - self.owned - self.quarantined
 
     def take(self, count: int) -> list[PageRef]:
         """`count` pages for one holder. Raises InvariantError (law 7) if there are not as many: planning must know."""
@@ -80,20 +85,50 @@ class PagePool:
                 self.owned += 1
             self.references[ref.id] += 1
 
-    def release(self, refs: Sequence[PageRef]) -> None:
-        """One holder less for each page of a table, tail first."""
+    def release(self, refs: Sequence[PageRef], steps: int = 0) -> None:
+        """One holder less for each page of a table, tail first.
+
+        `steps` in flight may still touch them on its behalf: each has to `retire` them, also where others go on
+        holding a page.
+        """
         for ref in reversed(refs):
             self._check(ref)
             if self.references[ref.id] <= 0:
                 raise InvariantError(7, f"page {ref.id} is released twice")
             self.references[ref.id] -= 1
+            if steps:
+                self.touched[ref.id] = self.touched.get(ref.id, 0) + steps
             if self.references[ref.id] == 0:
                 self.owned -= 1
-                key = self._key_of.get(ref.id)
-                if key is None:
-                    self._plain.append(ref.id)
+                if ref.id in self.touched:
+                    self.quarantined += 1
                 else:
-                    self._cached[ref.id] = key
+                    self._free(ref.id)
+
+    def retire(self, refs: Sequence[PageRef]) -> list[PageRef]:
+        """One step less that may touch each of these pages, tail first; returns those that come free by it."""
+        freed = []
+        for ref in reversed(refs):
+            self._check(ref)
+            left = self.touched.get(ref.id, 0) - 1
+            if left < 0:
+                raise InvariantError(7, f"page {ref.id} is retired twice")
+            if left:
+                self.touched[ref.id] = left
+                continue
+            del self.touched[ref.id]
+            if self.references[ref.id] == 0:
+                self.quarantined -= 1
+                self._free(ref.id)
+                freed.append(ref)
+        return freed
+
+    def _free(self, page: int) -> None:
+        key = self._key_of.get(page)
+        if key is None:
+            self._plain.append(page)
+        else:
+            self._cached[page] = key
 
     def publish(self, ref: PageRef, key: bytes) -> None:
         """Make a filled page findable under `key` (law 10). The first page of a content stays the one that is found."""
@@ -107,11 +142,11 @@ class PagePool:
         return key not in self._index
 
     def find(self, chain: Sequence[bytes]) -> list[PageRef]:
-        """The longest run of published pages from the head of `chain`; changes nothing."""
+        """The longest run of published pages from the head of `chain`, none quarantined; changes nothing."""
         found = []
         for key in chain:
             page = self._index.get(key)
-            if page is None:
+            if page is None or (page in self.touched and not self.references[page]):
                 break
             found.append(PageRef(page, self.generations[page]))
         return found
@@ -125,13 +160,13 @@ class PagePool:
         del self._cached[page]
 
     def audit(self) -> None:
-        """Raise InvariantError (law 7) unless free and owned pages make up the pool."""
+        """Raise InvariantError (law 7) unless free, owned and quarantined pages make up the pool."""
         owned = sum(1 for count in self.references if count > 0)
+        held = sum(1 for page in self.touched if not self.references[page])
         idle = len(self._plain) + len(self._cached)
-        if owned != self.owned or owned + idle != len(self.references):
-            raise InvariantError(
-                7, f"{owned} owned + {idle} idle pages of {len(self.references)} (owned: {self.owned})"
-            )
+        counts = f"{owned} owned + {held} quarantined + {idle} idle pages of {len(self.references)}"
+        if owned + held + idle != len(self.references) or (owned, held) != (self.owned, self.quarantined):
+            raise InvariantError(7, f"{counts} (counted: {self.owned}, {self.quarantined})")
         if len(self.references) > self.capacity:
             raise InvariantError(7, f"{len(self.references)} pages in a pool of {self.capacity}")
         for page, key in self._key_of.items():

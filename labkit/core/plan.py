@@ -54,7 +54,11 @@ class Victim(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What `decide` wants done at `now`; `version` is that of the state it was decided on."""
+    """What `decide` wants done at `now`; `version` is that of the state it was decided on.
+
+    `holds`: somebody would have to give way, and a round is in flight. Then nothing is done before that has settled
+    (N02: a request is preempted only at a safe boundary), so that no victim ever has a result on its way.
+    """
 
     now: int
     version: int
@@ -71,6 +75,7 @@ class Plan:
     idle_seats: int = 0
     forms_batch: bool = False
     wake_ns: int | None = None
+    holds: bool = False
 
     def why(self, request_id: str) -> Reason:
         """What stops a waiting request (law 11)."""

@@ -2,6 +2,10 @@
 
 `decide` (core/decide.py) changes nothing; `commit` takes pages, seats and versions, all or none (A5); the `apply`
 functions below bring in what has happened. Each returns the journal records of what it changed, in order.
+
+At `pipeline_depth` 2 the next round is decided and committed while one runs. Rounds settle in order; the result of a
+request whose epoch has moved on is dropped, and pages that a round or a swap in flight may still touch come free with
+it (law 5). A signal that doesn't come within its lease is given up, and what depended on it is computed again (N02).
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from labkit.core.credit import Accounts
 from labkit.core.lifecycle import Sequence, Status
@@ -25,11 +29,20 @@ class StalePlan(Exception):
     """The state has changed since the plan was decided; nothing was taken. Decide again."""
 
 
+class Transfer(NamedTuple):
+    """A swap-out on its way (pipeline depth 2): the pages that it reads, and the room on the host that it fills."""
+
+    pages: list[PageRef]
+    host_pages: int
+
+
 class State:
     """All that the scheduler remembers between rounds.
 
     `live` holds every request that has not ended: waiting + active + swapped (law 7). `promised` counts pages that
-    `reserve` has promised to active requests beyond those they hold.
+    `reserve` has promised to active requests beyond those they hold. `in_flight` holds the committed plans that have
+    not settled, by round number, oldest first; `fences` the pages that come free with a round; `transfers` the
+    swap-outs that are not complete, by request and epoch.
     """
 
     def __init__(self, setup: Setup, estimate: RoundCost) -> None:
@@ -49,7 +62,9 @@ class State:
         self.swapped = RankedList(self.ordering)
         self.promised = 0
         self.host_pages = 0
-        self.in_flight: Plan | None = None
+        self.in_flight: dict[int, Plan] = {}
+        self.fences: dict[int, list[PageRef]] = {}
+        self.transfers: dict[tuple[str, int], Transfer] = {}
         self.owed: tuple[int, ...] = ()  # bytes of transfers that no round has carried yet
         self.done: list[Sequence] = []  # emitted their last token in the round that just ended
         self.doomed: list[Sequence] = []  # cancelled, expired or failed while they ran
@@ -74,8 +89,16 @@ class State:
             self.policy.prefill_chunk is None
             and not seq.preemptions
             and not seq.request.prefilled
-            and not seq.emitted
+            and seq.wanted == seq.prompt_tokens
         )
+
+    def runs(self, plan: Plan) -> bool:
+        """The plan makes a round: it has items, or swaps that a later round may not carry (depth 2)."""
+        return bool(plan.items or (self.policy.pipeline_depth > 1 and plan.transfers))
+
+    def moving(self, seq: Sequence) -> bool:
+        """Its pages have not got to the host yet."""
+        return (seq.id, seq.epoch - 1) in self.transfers
 
     @property
     def chunk(self) -> int:
@@ -120,7 +143,10 @@ def _door(state: State, seq: Sequence, now: int) -> str | None:
 
 
 def expected_wait(state: State, seq: Sequence) -> Fraction:
-    """Ŵ of E31.14 in ns: 0 while a seat is free, else what remains of all before it, run alone, over K."""
+    """Ŵ of E31.14 in ns: 0 while a seat is free, else what remains of all before it, run alone, over K.
+
+    While nothing serves (K = 0, C22) it is reckoned with one seat.
+    """
     if len(state.active) < state.seats:
         return Fraction(0)
     before = list(state.active)
@@ -131,7 +157,7 @@ def expected_wait(state: State, seq: Sequence) -> Fraction:
     for other in before:
         fresh = other.status is Status.WAITING and not other.preemptions and other.request.prefilled
         total += _alone(state, other, other.request.prompt_tokens if fresh else other.computed)
-    return total / state.seats
+    return total / max(1, state.seats)
 
 
 def _alone(state: State, seq: Sequence, computed: int) -> Fraction:
@@ -155,7 +181,7 @@ def shed(state: State, now: int) -> list[Record]:
 
 
 def end_early(state: State, request_id: str, outcome: Outcome, reason: str | None, now: int) -> list[Record]:
-    """Cancel, expire or fail a request; one that runs in the round in progress ends when that round does.
+    """Cancel, expire or fail a request; an active one ends when the round in progress does.
 
     Unknown or ended requests are left alone: terminal is final (law 6).
     """
@@ -163,7 +189,7 @@ def end_early(state: State, request_id: str, outcome: Outcome, reason: str | Non
     if seq is None or seq.doom is not None:
         return []
     state.version += 1
-    if seq.status is Status.ACTIVE and state.in_flight is not None:
+    if seq.status is Status.ACTIVE and state.in_flight:
         seq.doom = (outcome, reason)
         state.doomed.append(seq)
         return []
@@ -207,9 +233,12 @@ def refresh_ages(state: State, now: int) -> None:
 
 def commit(state: State, plan: Plan) -> list[Record]:
     """A5: take seats, pages and versions as planned, all or none; raises StalePlan when the state has moved on."""
-    if plan.version != state.version or state.in_flight is not None:
+    if plan.version != state.version or len(state.in_flight) >= state.policy.pipeline_depth:
         raise StalePlan(f"plan of version {plan.version}, state is at {state.version}")
     records: list[Record] = []
+    # Hits first: what a victim lets go of, or a page that is taken, may be one that this plan shares.
+    for entry in plan.entries:
+        state.pool.share(entry.hits)
     for victim in plan.victims:
         seq = state.live[victim.id]
         if victim.mode == "fail":
@@ -222,36 +251,32 @@ def commit(state: State, plan: Plan) -> list[Record]:
         state.live[request_id].bypassed += count
     if plan.forms_batch:
         state.batch_ended = 0
-    # Hits first: taking a page may evict a cached one, but never one that this plan shares.
-    for entry in plan.entries:
-        state.pool.share(entry.hits)
     for entry in plan.entries:
         records += _seat(state, state.live[entry.id], entry.hits, entry.from_swap, plan)
     page = state.budget.page_tokens
     for name, _, new_tokens, context, _, _ in plan.items:
         seq = state.live[name]
         seq.last_served = state.rounds
-        end = context + new_tokens
+        end = seq.scheduled = context + new_tokens
+        if end == seq.wanted < seq.most:
+            seq.wanted = end + 1  # its token will want one position more
         if end > len(seq.table) * page:
             records.append(_take(state, seq, state.pages_for(end) - len(seq.table), plan.now))
     state.version += 1
-    state.owed = () if plan.items else plan.transfers
-    if plan.items:
-        state.in_flight = plan
+    runs = state.runs(plan)
+    state.owed = () if runs else plan.transfers
+    if runs:
+        state.in_flight[state.rounds] = plan
         state.rounds += 1
     return records
 
 
 def finish_round(state: State, now: int, seconds_ns: int, last: frozenset[str]) -> list[Record]:
-    """A6: the round in progress ends at `now`; commit progress and tokens, charge what it cost.
+    """A6: the oldest round in flight ends at `now`; commit progress and tokens, charge what it cost.
 
     `last`: requests whose token of this round is their last by the executor's word (end of sequence).
     """
-    plan = state.in_flight
-    if plan is None:
-        raise ValueError("no round is in progress")
-    state.in_flight = None
-    state.version += 1
+    plan, retired = _oldest(state, now)
     records = _charge(state, plan, seconds_ns, now) if state.ordering.moving else []
     for name, epoch, new_tokens, context, _, yields in plan.items:
         seq = state.live.get(name)
@@ -266,7 +291,47 @@ def finish_round(state: State, now: int, seconds_ns: int, last: frozenset[str]) 
             records.append({"event": "token", "t": now, "id": name, "epoch": epoch, "index": index})
             if name in last or index == seq.request.max_output_tokens:
                 state.done.append(seq)
-    return records
+    return records + retired
+
+
+def lose_round(state: State, now: int) -> list[Record]:
+    """The oldest round in flight is given up, its lease has run out: its requests fall back to recompute (N02).
+
+    Nothing of it is committed, so nothing that came out before changes; what later rounds in flight hold for the same
+    requests is stale (law 5). Nothing is charged.
+    """
+    plan, retired = _oldest(state, now)
+    records: list[Record] = []
+    for item in plan.items:
+        seq = state.live.get(item.id)
+        if seq is not None and seq.epoch == item.epoch and seq.doom is None:
+            records += _preempt(state, seq, "recompute", seq.id, now)
+    return records + retired
+
+
+def finish_swap(state: State, request_id: str, epoch: int, now: int, lost: bool = False) -> list[Record]:
+    """A swap-out is complete (depth 2): its pages come free, and the request may come back. Unknown ones are ignored.
+
+    `lost`: its lease has run out instead. Pages and room on the host come free all the same, and a request that
+    still lives has to be computed again.
+    """
+    transfer = state.transfers.pop((request_id, epoch), None)
+    if transfer is None:
+        return []
+    state.version += 1
+    records: list[Record] = []
+    seq = state.live.get(request_id)
+    if seq is None:  # it has ended meanwhile
+        state.host_pages -= transfer.host_pages
+    elif lost:
+        records.append(_gives_way(seq, "recompute", seq.id, now))
+        state.swapped.remove(seq)
+        state.host_pages -= seq.host_pages
+        seq.host_pages = 0
+        _start_over(seq)
+        seq.to(Status.WAITING)
+        state.waiting.add(seq)
+    return records + _retire(state, transfer.pages, now)
 
 
 def settle(state: State, now: int) -> list[Record]:
@@ -282,6 +347,23 @@ def settle(state: State, now: int) -> list[Record]:
 
 
 # -------------------------------------------------------------------------------------------------- details
+
+
+def _oldest(state: State, now: int) -> tuple[Plan, list[Record]]:
+    """Take the oldest round out of the flight; with it, the pages that come free."""
+    if not state.in_flight:
+        raise ValueError("no round is in progress")
+    number = next(iter(state.in_flight))
+    state.version += 1
+    plan = state.in_flight.pop(number)
+    return plan, _retire(state, state.fences.pop(number, []), now)
+
+
+def _retire(state: State, pages: list[PageRef], now: int) -> list[Record]:
+    return [
+        {"event": "retire", "t": now, "page": ref.id, "generation": ref.generation}
+        for ref in state.pool.retire(pages)
+    ]
 
 
 def _queue(state: State, seq: Sequence, now: int) -> None:
@@ -315,7 +397,7 @@ def _seat(
         seq.host_pages = 0
     elif seq.request.prefilled and not seq.preemptions:
         positions = seq.request.prompt_tokens
-    seq.computed = positions
+    seq.computed = seq.scheduled = positions
     if not seq.preemptions:
         seq.mark = positions
     cached = len(hits) * state.budget.page_tokens
@@ -336,10 +418,16 @@ def _take(state: State, seq: Sequence, count: int, now: int) -> Record:
     return {"event": "pages", "t": now, "id": seq.id, "epoch": seq.epoch, "pages": pages}
 
 
-def _release(state: State, seq: Sequence, now: int) -> list[Record]:
+def _release(state: State, seq: Sequence, now: int, *swap: list[PageRef]) -> list[Record]:
+    """Give back its table; `swap` and the last round in flight that has an item of it keep the pages in quarantine."""
     if state.policy.admission == "reserve":
         state.promised -= seq.bound_pages - len(seq.table)
-    state.pool.release(seq.table)
+    steps = [*swap]
+    if seq.last_served in state.in_flight:
+        steps.append(state.fences.setdefault(seq.last_served, []))
+    state.pool.release(seq.table, len(steps))
+    for step in steps:
+        step.extend(seq.table)
     pages = [list(ref) for ref in seq.table]
     seq.table = []
     if not pages:
@@ -348,25 +436,39 @@ def _release(state: State, seq: Sequence, now: int) -> list[Record]:
 
 
 def _preempt(state: State, seq: Sequence, mode: str, to: str, now: int) -> list[Record]:
-    records: list[Record] = [
-        {"event": "preempt", "t": now, "id": seq.id, "epoch": seq.epoch, "mode": mode, "for": to}
-    ]
+    records = [_gives_way(seq, mode, to, now)]
     state.active.remove(seq)
+    steps: list[list[PageRef]] = []
     if mode == "swap":
         seq.host_pages = len(seq.table)
         state.host_pages += seq.host_pages
         nbytes = seq.host_pages * state.budget.page_bytes
         records.append({"event": "swap_out", "t": now, "id": seq.id, "epoch": seq.epoch, "bytes": nbytes})
-    records += _release(state, seq, now)
+        if state.policy.pipeline_depth > 1:
+            transfer = state.transfers[seq.id, seq.epoch] = Transfer([], seq.host_pages)
+            steps = [transfer.pages, state.fences.setdefault(state.rounds, [])]
+    records += _release(state, seq, now, *steps)
     seq.mark = max(seq.mark, seq.computed)
     seq.preemptions += 1
-    seq.epoch += 1
     seq.published = 0
     seq.to(Status.SWAPPED if mode == "swap" else Status.WAITING)
-    if mode != "swap":
-        seq.computed = 0
+    if mode == "swap":
+        seq.epoch += 1
+    else:
+        _start_over(seq)
     _queue(state, seq, now)
     return records
+
+
+def _gives_way(seq: Sequence, mode: str, to: str, now: int) -> Record:
+    return {"event": "preempt", "t": now, "id": seq.id, "epoch": seq.epoch, "mode": mode, "for": to}
+
+
+def _start_over(seq: Sequence) -> None:
+    """Its cache is gone, and with it all that is in flight for it (law 5); what came out stays."""
+    seq.epoch += 1
+    seq.computed = seq.scheduled = 0
+    seq.wanted = seq.total
 
 
 _EVENT = {
@@ -387,7 +489,8 @@ def _end(state: State, seq: Sequence, outcome: Outcome, reason: str | None, now:
         records = _release(state, seq, now)
     elif seq.status is Status.SWAPPED:
         state.swapped.remove(seq)
-        state.host_pages -= seq.host_pages
+        if not state.moving(seq):
+            state.host_pages -= seq.host_pages
     else:
         state.waiting.remove(seq)
     seq.to(outcome)
@@ -417,16 +520,22 @@ def _publish(state: State, seq: Sequence) -> None:
 
 
 def _charge(state: State, plan: Plan, seconds_ns: int, now: int) -> list[Record]:
-    """One credit a committed round (A2, C25): Q is what the round cost, in the policy's unit."""
+    """One credit a committed round (A2, C25): Q is what the round cost, in the policy's unit.
+
+    Nobody pays for the item of a request that has ended while the round was in flight.
+    """
     charges: dict[str, Fraction] = {}
     new_tokens = sum(item.new_tokens for item in plan.items)
     shares = [(item.id, Fraction(item.new_tokens)) for item in plan.items]
     if state.policy.charge == "cost":
         shares = [(name, tokens * seconds_ns / (new_tokens * 1_000_000_000)) for name, tokens in shares]
     elif state.policy.charge == "requests":
-        shares = [(entry.id, Fraction(1)) for entry in plan.entries if not state.live[entry.id].preemptions]
+        shares = [(entry.id, Fraction(1)) for entry in plan.entries]
     for name, amount in shares:
-        tenant = state.live[name].request.tenant
+        seq = state.live.get(name)
+        if seq is None or (state.policy.charge == "requests" and seq.preemptions):
+            continue
+        tenant = seq.request.tenant
         charges[tenant] = charges.get(tenant, Fraction(0)) + amount
     state.accounts.charge(charges, state.work)
     return _balances(state, charges, now)

@@ -110,7 +110,11 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How requests share the budget; the field meanings are those of the scenario file, with units in the names."""
+    """How requests share the budget; the field meanings are those of the scenario file, with units in the names.
+
+    `lease_ns`: how long after the instant at which it was due a signal of an overlapping round or swap may come; then
+    it counts as lost.
+    """
 
     batching: Batching = "continuous"
     batch_window_ns: int = 0
@@ -129,6 +133,8 @@ class Policy:
     max_queue: int | None = None
     margin_ns: int = 0
     prefix_sharing: bool = False
+    pipeline_depth: int = 1
+    lease_ns: int = NS_PER_SECOND
     backpressure: frozenset[str] = frozenset({"output", "active", "queue", "entry"})
 
 

@@ -10,17 +10,20 @@ admit      it takes a seat, with `context` positions in the cache, `cached` of t
 reject     it is turned away: `capacity`, `deadline` at the door; `queue_full` after planning
 credit     a tenant's `charge` and `balance` after a round, exact ("7/2")
 step       a step of Algorithm 31.1 begins: A1–A7
-plan       what round `round` will do: `items` [id, new positions, context, phase]; `notes` [id, what stops it] if news
+plan       what round `round` will do: `items` [id, new positions, context, phase]; `notes` [id, what stops it] if news.
+           At pipeline depth 2 it may come while the round before it runs: pair the two by `round`
 pages      pages [id, generation] join the end of a request's table
 release    a request gives back its table
-preempt    it gives way `for` another, by `mode` recompute or swap; then it waits again
+preempt    it gives way `for` another, by `mode` recompute or swap; then it waits again. For itself: its round or its
+           swap is lost, and it is computed again
 swap_out   its pages move to the host, `bytes` of them; `swap_in`: back
-round      round `round` has run from `start` to `t`; queue, pages, idle seats at its start
+round      round `round` has run from `start` to `t`; queue, pages, idle seats when it was planned. `end`: when it
+           ended, if its signal came only at `t`; `lost`: none came within the lease
 token      token `index` (from 1) comes out; the real model adds its id, `token`, and the `text` that it completes
 deliver    token `index` is read by the client, `at` with the network's time; only where delivery is not emission
 pause      a reader's buffer is full; `resume`: it has room again
 cancel, expire, fail, finish   the terminal state, with a `reason` where there is one
-retire     a page that an overlapping round might still touch comes free (pipeline depth 2)
+retire     a page that was released while a round or a swap in flight might still touch it comes free (depth 2)
 wake       nothing can be planned: time goes on to `at`; or capacity is ordered or goes live, with `seats`
 until      the observation ends here; what has not ended is unfinished
 =========  =======================================================================================================

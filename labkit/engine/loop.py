@@ -1,14 +1,22 @@
 """The shell around the core: events in, plans out, journal on.
 
-At one instant, in this order: cancellations due; the round that ends now settles; failures and expiries; reader
-drains; capacity that goes live; arrivals in file order; planning; then a round starts if the plan has items. When
-nothing can be planned, time jumps to whatever comes next.
+At one instant, in this order: cancellations due; the round that ends now settles; swaps that are complete now;
+failures and expiries; reader drains; capacity that goes live; arrivals in file order; planning; then a round starts if
+the plan has items. When nothing can be planned, time jumps to whatever comes next.
+
+At `pipeline_depth` 2 a second round is planned and launched before the first is waited for, so the executor goes from
+one to the next without the scheduler. What it has launched stays: who arrives meanwhile can join the round after it,
+and a reader that turns out to be full still gets the token of that round. Signals may come late, or never: a round or
+a swap whose signal has not come `lease_seconds` after it was due counts as lost. A round's signal is due when it ends,
+a swap-out's when the round that carries it ends.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from labkit.core import invariants
@@ -20,6 +28,8 @@ from labkit.core.scheduler import (
     commit,
     end_early,
     finish_round,
+    finish_swap,
+    lose_round,
     pause,
     refresh_ages,
     set_seats,
@@ -35,7 +45,7 @@ from labkit.executors.result import RoundResult
 Record = dict[str, Any]
 _EARLY_ENDS = frozenset({"cancel", "expire", "fail"})
 _ENDS = _EARLY_ENDS | {"finish", "reject"}
-CANCEL, ROUND, END, DRAIN, TIMER = range(5)  # the order of what is due at one instant
+CANCEL, ROUND, SWAP, END, DRAIN, TIMER = range(6)  # the order of what is due at one instant
 
 
 class Source(Protocol):
@@ -68,7 +78,7 @@ class Executor(Protocol):
         ...
 
     def forget(self, request_id: str) -> None:
-        """It will not run any more."""
+        """It will not run any more, but for what is launched already."""
         ...
 
     def launch(self, plan: Plan) -> None:
@@ -78,6 +88,16 @@ class Executor(Protocol):
     def collect(self) -> RoundResult:
         """Wait for the oldest launched round that was not collected yet."""
         ...
+
+
+@dataclass(slots=True)
+class Launched:
+    """A round on its way: what the journal will say of it, the swap-outs that it carries, and what came of it."""
+
+    record: Record
+    swaps: list[tuple[str, int]]
+    result: RoundResult | None = None
+    due_ns: int = 0
 
 
 class Engine:
@@ -112,7 +132,9 @@ class Engine:
         self._pushed = 0
         self._after_round: dict[str, tuple[Outcome, str, int]] = {}
         self._round_ended = False
-        self._round: Record = {}
+        self._launched: deque[Launched] = deque()  # rounds that were not collected yet
+        self._running: Launched | None = None  # the one that was, and has not settled
+        self._free_ns = 0  # when the executor has done all that was collected
         self._window_ns: int | None = None
         self._next_check = check_every
         for at_ns, live_ns, seats in capacity_changes:
@@ -125,7 +147,7 @@ class Engine:
         """Run until nothing is left to happen, or until `until_ns`."""
         while True:
             now = self._next_instant()
-            if now is None or (self._over(now) and self.state.in_flight is None):
+            if now is None or (self._over(now) and not self.state.in_flight):
                 break
             self.now = now
             self._instant(now)
@@ -163,7 +185,9 @@ class Engine:
             return stream is None or stream.full_since != payload[1] or payload[0] not in self.state.live
         if kind in (CANCEL, END):
             return payload not in self.state.live
-        return False
+        if kind == ROUND:
+            return payload not in self.state.in_flight  # a signal after its lease, or the other way round
+        return kind == SWAP and payload not in self.state.transfers
 
     # ------------------------------------------------------------------------------------------------ an instant
 
@@ -175,21 +199,32 @@ class Engine:
                 self._due(now, entry[1], entry[3], entry[4])
         if self._after_round:
             self._end_late(now)
+        if self._round_ended and self.state.doomed:  # since then: the next round may be in flight already
+            self._record(settle(self.state, now))
         while True:
             arrival = self._next_arrival()
             while arrival is not None and arrival <= now:
                 self._arrive(self.source.take(), now)
                 arrival = self._next_arrival()
-            if self.state.in_flight is None and (self.until_ns is None or now < self.until_ns):
+            if self._may_plan(now):
                 self._plan(now)
             else:
                 self._record(shed(self.state, now))
+            if self._launched and self._running is None:
+                self._collect(now)
             if self._next_arrival() != now:
                 return
 
+    def _may_plan(self, now: int) -> bool:
+        more = len(self.state.in_flight) < self.state.policy.pipeline_depth
+        return more and (self.until_ns is None or now < self.until_ns)
+
     def _due(self, now: int, kind: int, what: str, payload: Any) -> None:
         if kind == ROUND:
-            self._end_round(now, payload)
+            self._end_round(now, what == "lease")
+        elif kind == SWAP:
+            name, epoch = payload
+            self._record(finish_swap(self.state, name, epoch, now, lost=what == "lease"))
         elif kind == DRAIN:
             stream = self.streams[payload]
             self._record(stream.drain(now))
@@ -212,7 +247,7 @@ class Engine:
         outcome, reason = (Outcome.FAILED, "fault") if what == "fail" else (Outcome.EXPIRED, "deadline")
         active = self.state.live[request_id].status is Status.ACTIVE
         on_time = what == "deadline" and self._round_ended
-        if active and (self.state.in_flight is not None or on_time):
+        if active and ((self.state.in_flight and not self._round_ended) or on_time):
             self._after_round.setdefault(request_id, (outcome, reason, now))
         else:
             self._record(end_early(self.state, request_id, outcome, reason, now))
@@ -270,40 +305,60 @@ class Engine:
         self._step("A3")
         self._step("A4")
         plan = decide(state, now)
+        if plan.holds:
+            self._record(shed(state, now))
+            return
+        runs, number = state.runs(plan), state.rounds
         news = self.notes.news(plan, state)
         items = [[name, q, s, "prefill" if prefill else "decode"] for name, _, q, s, prefill, _ in plan.items]
-        if items or news:
-            self.sink({"event": "plan", "t": now, "round": state.rounds, "items": items, "notes": news})
+        if runs or news:
+            self.sink({"event": "plan", "t": now, "round": number, "items": items, "notes": news})
         if items or plan.victims or plan.entries:
             self._step("A5")
             self._record(commit(state, plan))
         owned = state.pool.owned
         self._record(shed(state, now))
         invariants.check_plan(state, plan)
-        if not items:
+        if not runs:
             # An empty plan that made room is followed at once by one that can use it (law 9).
             self._plan(now) if plan.victims else self._idle(now, plan)
             return
         self.executor.launch(plan)
-        result = self.executor.collect()
-        self._round = {
+        record = {
             "event": "round",
-            "t": now + result.seconds_ns,
-            "round": state.rounds - 1,
+            "t": now,
+            "round": number,
             "start": now,
             "waiting": len(state.waiting) + len(state.swapped),
             "pages_in_use": owned,
             "pages_reserved": owned + state.promised,
             "idle_seats": plan.idle_seats,
         }
-        self._push(now + result.seconds_ns, ROUND, "round", result)
+        swaps = [
+            (victim.id, state.live[victim.id].epoch - 1) for victim in plan.victims if victim.mode == "swap"
+        ]
+        self._launched.append(Launched(record, swaps))
+        if self._may_plan(now):
+            self._plan(now)
+
+    def _collect(self, now: int) -> None:
+        """Wait for the oldest launched round, now that the next one is launched too; its signal may come later."""
+        self._running = running = self._launched.popleft()
+        number, start = running.record["round"], max(running.record["start"], self._free_ns)
+        running.result = result = self.executor.collect()
+        self._free_ns = running.due_ns = due = start + result.seconds_ns
+        running.record["start"] = start
+        if result.late_ns is not None:
+            self._push(max(now, due + result.late_ns), ROUND, "signal", number)
+        if result.late_ns != 0:
+            self._push(max(now, due + self.state.policy.lease_ns), ROUND, "lease", number)
 
     def _idle(self, now: int, plan: Plan) -> None:
         """A7: no feasible plan: wait for an event, never spin."""
         if plan.wake_ns is not None and plan.wake_ns != self._window_ns:
             self._window_ns = plan.wake_ns
             self._push(plan.wake_ns, TIMER, "window", None)
-        if self.state.live:
+        if self.state.live and not self.state.in_flight:
             self._step("A7")
             ahead = self._next_instant()
             if ahead is None:
@@ -312,23 +367,44 @@ class Engine:
                 )
             self.sink({"event": "wake", "t": now, "reason": "idle", "at": ahead})
 
-    def _end_round(self, now: int, result: RoundResult) -> None:
-        state = self.state
+    def _end_round(self, now: int, lost: bool) -> None:
+        state, ended = self.state, self._running
+        assert ended is not None and ended.result is not None
+        record, result = ended.record, ended.result
+        self._running = None
         self._round_ended = True
         self._step("A6")
-        records = finish_round(state, now, result.seconds_ns, result.last)
+        if lost:
+            records = lose_round(state, now)
+            record["lost"] = True
+        else:
+            records = finish_round(state, now, result.seconds_ns, result.last)
         if result.tokens:
             _tell_tokens(records, result)
         self._record(records)
         self._step("A7")
-        self.sink(self._round)
+        record["t"] = now
+        if now != ended.due_ns:
+            record["end"] = ended.due_ns
+        self.sink(record)
         self._step("A1")
         self._record(settle(state, now))
+        for swap in ended.swaps:
+            self._follow_swap(now, swap, ended.due_ns, result.late_swaps.get(swap[0], 0))
         if state.rounds >= self._next_check:
             # The full check reads every page: the more there are, the rarer it is, and its share of the time stays.
             pages = len(state.pool.references) // 32 if self.check_every > 1 else 0
             self._next_check = state.rounds + max(self.check_every, pages)
             invariants.check(state)
+
+    def _follow_swap(self, now: int, swap: tuple[str, int], due_ns: int, late_ns: int | None) -> None:
+        """A swap-out is complete with the round that carried it, or later, or never."""
+        if late_ns is not None and due_ns + late_ns <= now:
+            self._record(finish_swap(self.state, *swap, now))
+            return
+        if late_ns is not None:
+            self._push(due_ns + late_ns, SWAP, "signal", swap)
+        self._push(max(now, due_ns + self.state.policy.lease_ns), SWAP, "lease", swap)
 
     # ------------------------------------------------------------------------------------------------ records
 

@@ -6,7 +6,7 @@ Times stay integer nanoseconds until they are written: a second is then the doub
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from labkit.core.types import NS_PER_SECOND, Outcome
 
@@ -104,15 +104,24 @@ class Trace:
             "recomputed_tokens": self.recomputed,
             "preemptions": self.preemptions,
         }
-        if self.token_ids:
-            row["tokens"] = self.token_ids
-        if self.text:
-            row["text"] = "".join(self.text)
         return row
 
 
+class _Planned(NamedTuple):
+    """What was told of a round before it ended; `overlaps`: it was planned while another one ran."""
+
+    items: list[list[Any]]
+    notes: list[list[str]]
+    overlaps: bool
+
+
+_UNPLANNED = _Planned([], [], False)
+
+
 class ResultFold:
-    """Feed it the events after the journal's first line, in order; `result()` at any time, then or at the end.
+    """Feed it the journal's events, in order; `result()` at any time, then or at the end.
+
+    The first line goes to `begin`; without it the run counts as one of the virtual executor.
 
     `full` False keeps nothing per request or round once it is over: memory is flat, and `requests` and `rounds`
     stay empty. `on_end(trace)` is called with each request when it is over.
@@ -129,12 +138,13 @@ class ResultFold:
         self.recomputed = 0
         self.busy_ns = 0
         self.rounds_run = 0
+        self.real = False  # a real model ran: every request has `tokens`,
+        self.speaks = False  # and with a tokenizer `text`
         self.horizon_ns = 0
         self.stop_ns: int | None = None
         self.clock_ns = 0
         self._seen: set[str] = set()
-        self._items: list[list[Any]] = []
-        self._notes: list[list[str]] = []
+        self._open: dict[int, _Planned] = {}  # by the number of the round
         self._last_end = 0
         self._handlers: dict[str, Callable[[Record], None]] = {
             "submit": self._submit,
@@ -147,6 +157,11 @@ class ResultFold:
             "until": self._until,
             **dict.fromkeys(ENDS, self._end),
         }
+
+    def begin(self, header: Record) -> None:
+        """The journal's first line, before the events: whether a real model ran, and whether it speaks."""
+        self.real = header["executor"]["kind"] == "torch"
+        self.speaks = self.real and bool(header["executor"].get("tokenizer"))
 
     def feed(self, event: Record) -> None:
         """One event. Raises FoldError where it can't follow from those before it."""
@@ -195,18 +210,28 @@ class ResultFold:
 
     def _preempt(self, event: Record) -> None:
         trace = self._of(event)
-        trace.preemptions += 1
-        trace.waiting_since = event["t"]
+        if trace.waiting_since is None:  # else its swap was lost: it waits already, now with nothing computed
+            trace.preemptions += 1
+            trace.waiting_since = event["t"]
 
     def _plan(self, event: Record) -> None:
-        if event["round"] != self.rounds_run:
-            raise FoldError(f"a plan for round {event['round']} where round {self.rounds_run} is due")
-        self._items = event["items"]
-        self._notes += event["notes"]
+        number = event["round"]
+        if number != self.rounds_run and not (
+            number == self.rounds_run + 1 and self.rounds_run in self._open
+        ):
+            raise FoldError(f"a plan for round {number} where round {self.rounds_run} is due")
+        overlaps = number > self.rounds_run
+        for request_id, *_ in event["items"] if overlaps else ():
+            self._of({"event": "plan", "id": request_id})
+        told = self._open.get(number, _UNPLANNED)
+        self._open[number] = _Planned(event["items"], told.notes + event["notes"], overlaps)
 
     def _round(self, event: Record) -> None:
-        for request_id, new_tokens, context, _ in self._items:
+        items, notes, overlaps = self._open.pop(event["round"], _UNPLANNED)
+        for request_id, new_tokens, context, _ in items:
             trace = self.live.get(request_id)
+            if overlaps and (trace is None or trace.outcome is not Outcome.UNFINISHED):
+                continue  # it ended while this round was in flight: the work is wasted
             if trace is None:
                 raise FoldError(f"round {event['round']} runs {request_id!r}, which is not in the system")
             if trace.first_execution is None:
@@ -220,12 +245,13 @@ class ResultFold:
                 self.recomputed += again
             if end > trace.high_water:
                 trace.high_water = end
-        duration = event["t"] - event["start"]
+        ended = event.get("end", event["t"])  # its signal may have come later
+        duration = ended - event["start"]
         if event["round"] != self.rounds_run or duration <= 0 or event["start"] < self._last_end:
             raise FoldError(
                 f"round {event['round']} from {event['start']} ns does not follow round {self.rounds_run - 1}"
             )
-        self._last_end = event["t"]
+        self._last_end = ended
         self.busy_ns += duration
         self.rounds_run += 1
         self.horizon_ns = max(self.horizon_ns, event["t"])
@@ -240,12 +266,11 @@ class ResultFold:
                     "pages_reserved": event["pages_reserved"],
                     "items": [
                         {"id": name, "phase": phase, "new_tokens": new_tokens, "context": context}
-                        for name, new_tokens, context, phase in self._items
+                        for name, new_tokens, context, phase in items
                     ],
-                    "notes": [{"id": name, "reason": reason} for name, reason in self._notes],
+                    "notes": [{"id": name, "reason": reason} for name, reason in notes],
                 }
             )
-        self._items, self._notes = [], []
 
     def _token(self, event: Record) -> None:
         trace = self._of(event)
@@ -299,6 +324,10 @@ class ResultFold:
             if trace.outcome is Outcome.UNFINISHED:
                 waited = trace.waited + (0 if trace.waiting_since is None else stop - trace.waiting_since)
                 row["waits_total"] = seconds(waited)
+            if self.real:
+                row["tokens"] = trace.token_ids
+            if self.speaks:
+                row["text"] = "".join(trace.text)
             rows.append(row)
         counts = self.counts | {"unfinished": len(censored)}
         first_time = self.computed - self.recomputed

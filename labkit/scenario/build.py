@@ -20,10 +20,13 @@ from labkit.core.types import (
     Tenant,
 )
 from labkit.executors.costs import LinearCost, PaddedCost, TableCost
+from labkit.executors.virtual import Fault
 from labkit.workload import Source
 from labkit.workload.arrivals import Arrivals
 from labkit.workload.closed_loop import ClosedLoop
+from labkit.workload.connections import Connections
 from labkit.workload.listed import Listed
+from labkit.workload.profile import Segment
 from labkit.workload.random_laws import Fixed, Geometric, LengthLaw, Lognormal, Uniform
 from labkit.workload.traces import open_trace
 
@@ -66,7 +69,7 @@ def setup(document: Fields) -> Setup:
 def _policy(fields: Fields) -> Policy:
     same = (
         *("batching", "static_finished", "order", "charge", "phase", "prefill_chunk", "max_bypass"),
-        *("admission", "preemption", "min_run_tokens", "max_queue", "prefix_sharing"),
+        *("admission", "preemption", "min_run_tokens", "max_queue", "prefix_sharing", "pipeline_depth"),
     )
     return Policy(
         **{name: fields[name] for name in same},
@@ -75,6 +78,7 @@ def _policy(fields: Fields) -> Policy:
         min_prefill_share=Fraction(fields["min_prefill_share"]),
         min_decode_share=Fraction(fields["min_decode_share"]),
         margin_ns=ns(fields["margin_seconds"]),
+        lease_ns=max(1, ns(fields["lease_seconds"])),
         backpressure=frozenset(fields["backpressure"]),
     )
 
@@ -105,6 +109,19 @@ def cost_model(fields: Fields) -> RoundCost:
     return linear if fields["kind"] == "linear" else PaddedCost(linear, fields["buckets"])
 
 
+def faults(given: list[Fields]) -> tuple[Fault, ...]:
+    """What the virtual executor is to fail at; one that never signals has no `late_ns`."""
+    return tuple(
+        Fault(
+            fault.get("round"),
+            fault.get("swap"),
+            fault["nth"],
+            max(1, ns(fault["late_seconds"])) if "late_seconds" in fault else None,
+        )
+        for fault in given
+    )
+
+
 def jobs(requests: list[Fields]) -> Iterator[Job]:
     """The requests of a file as jobs; the true output length goes to the oracle alone (law 4)."""
     for place, fields in enumerate(requests):
@@ -127,7 +144,9 @@ def jobs(requests: list[Fields]) -> Iterator[Job]:
             network_ns=ns(fields["network_seconds"]),
             deliver_every=fields["deliver_every"],
         )
-        yield Job(request, client, min(fields["output_tokens"], fields["max_output_tokens"]))
+        # Without a length the real model finds the end itself.
+        length = fields.get("output_tokens")
+        yield Job(request, client, None if length is None else min(length, fields["max_output_tokens"]))
 
 
 def _reader(fields: Fields) -> Reader:
@@ -148,11 +167,17 @@ def _law(fields: Fields) -> LengthLaw:
 
 
 def source(document: Fields, base: Path, label: str) -> Source:
-    """A fresh source of the document's load.
+    """A fresh source of the document's load, behind the client's connections where they are few.
 
     Raises:
         InputError: here or while streaming, at the first row of a trace that cannot be used.
     """
+    load = _load(document, base, label)
+    count = document["connections"]
+    return load if count is None else Connections(load, count)
+
+
+def _load(document: Fields, base: Path, label: str) -> Source:
     if "requests" in document:
         return Listed(jobs(document["requests"]))
     if "trace" in document:
@@ -164,17 +189,24 @@ def source(document: Fields, base: Path, label: str) -> Source:
             scale=Fraction(fields["scale"]),
             limit=fields["limit"],
             bound=Fraction(fields["bound"]),
+            patience_ns=ns_or_none(fields["deadline_seconds"]),
         )
     fields = document["arrivals"] if "arrivals" in document else document["closed_loop"]
     laws: dict[str, Any] = {
         "prompt": _law(fields["prompt"]),
         "output": _law(fields["output"]),
         "bound": Fraction(fields["bound"]),
+        "patience_ns": ns_or_none(fields["deadline_seconds"]),
     }
     if "arrivals" in document:
         return Arrivals(
             process=fields["process"],
-            rate=Fraction(fields["rate"]),
+            rate=None if fields["rate"] is None else Fraction(fields["rate"]),
+            segments=[
+                Segment(*(Fraction(part[name]) for name in ("for_seconds", "rate", "rate_to")))
+                for part in fields["segments"]
+            ],
+            repeat=fields["repeat"],
             count=fields["count"],
             seed=fields["seed"],
             burstiness=float(fields["burstiness"]),

@@ -1,4 +1,4 @@
-"""The engine's commands: `run`, `replay`, `check`. Exit 0 done, 2 wrong input, 3 a broken invariant.
+"""The engine's commands: `run`, `replay`, `check`, `sweep`. Exit 0 done, 2 wrong input, 3 a broken invariant.
 
 On wrong input there is one line a problem on standard error and nothing on standard output: everything is
 checked before anything is written.
@@ -22,7 +22,7 @@ from labkit.core.invariants import InvariantError
 from labkit.engine import journal
 from labkit.measure.result import ResultFold
 from labkit.scenario.load import Scenario, load, load_stream
-from labkit.scenario.run import stream
+from labkit.scenario.run import RunsRounds, stream
 from labkit.scenario.strict_json import dumps
 from labkit.scenario.table import Table
 
@@ -43,10 +43,19 @@ def _seed(text: str) -> int:
     raise argparse.ArgumentTypeError(f"given {quoted(text)}, expected an integer from 0 to 2^53 - 1")
 
 
+def _count(least: int, most: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if text.isascii() and text.isdigit() and len(text) <= 9 and least <= int(text) <= most:
+            return int(text)
+        raise argparse.ArgumentTypeError(f"given {quoted(text)}, expected an integer from {least} to {most}")
+
+    return read
+
+
 def parser() -> argparse.ArgumentParser:
-    """The three commands and their options."""
+    """The commands and their options."""
     top = _Parser(prog="labkit", description="The engine's commands.", allow_abbrev=False)
-    commands = top.add_subparsers(dest="command", required=True, metavar="run|replay|check")
+    commands = top.add_subparsers(dest="command", required=True, metavar="run|replay|check|sweep")
     run = commands.add_parser("run", help="run scenarios", allow_abbrev=False)
     run.add_argument(
         "scenarios", nargs="+", metavar="SCENARIO", help="a file, a library name, or - for standard input"
@@ -57,9 +66,15 @@ def parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--executor", choices=["virtual", "torch"], default="virtual", help="default: virtual")
     run.add_argument("--device", choices=["auto", "cpu", "cuda"], help="for --executor torch")
-    run.add_argument("--model", metavar="tiny|DIR", help="for --executor torch")
+    run.add_argument("--model", metavar="tiny|smollm2|DIR", help="for --executor torch")
     run.add_argument("--dtype", choices=["float64", "float32", "bfloat16"], help="for --executor torch")
     run.add_argument("--seed", type=_seed, metavar="N", help="instead of every seed in the files")
+    run.add_argument(
+        "--repeat",
+        type=_count(2, 10_000),
+        metavar="N",
+        help="N runs with seeds derived from the scenario's: mean and 95 %% interval of each headline metric",
+    )
     run.set_defaults(act=_run)
     replay = commands.add_parser("replay", help="the same result from a journal alone", allow_abbrev=False)
     replay.add_argument("journal", metavar="JOURNAL")
@@ -70,6 +85,26 @@ def parser() -> argparse.ArgumentParser:
     check = commands.add_parser("check", help="print every problem of scenarios", allow_abbrev=False)
     check.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="a file, a library name, or -")
     check.set_defaults(act=_check)
+    sweep = commands.add_parser(
+        "sweep", help="one scenario at many values of its fields", allow_abbrev=False
+    )
+    sweep.add_argument("scenario", metavar="SCENARIO", help="a file, a library name, or -")
+    sweep.add_argument(
+        "--over",
+        action="append",
+        metavar="FIELD=V1,V2,…|START:STOP:STEP",
+        help="a field, such as budget.tokens, and its values; several: their product",
+    )
+    sweep.add_argument("--metric", action="append", metavar="NAME", help="may be given again; default: headline ones")
+    sweep.add_argument("--repeat", type=_count(1, 10_000), default=1, metavar="N", help="runs a point; default 1")
+    sweep.add_argument("--jobs", type=_count(1, 1000), metavar="N", help="processes; default: as many as processors")
+    sweep.add_argument("--out", metavar="OUT.csv|OUT.jsonl", help="a row a run; one that is there is continued")
+    sweep.add_argument("--target", metavar="METRIC<=NUMBER", help="for --largest: what is asked of a metric")
+    sweep.add_argument(
+        "--largest", metavar="FIELD=LOW:HIGH", help="the largest value of a field that meets --target"
+    )
+    sweep.add_argument("--step", metavar="STEP", help="for --largest: how finely values are told apart")
+    sweep.set_defaults(act=_sweep)
     return top
 
 
@@ -97,26 +132,61 @@ def main(argv: list[str]) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    if options.executor == "torch":
-        raise InputError(
-            "labkit run: given --executor torch, expected virtual: the real model is not here yet"
-        )
+    real = options.executor == "torch"
     for name in ("device", "model", "dtype"):
-        if getattr(options, name) is not None:
+        if getattr(options, name) is not None and not real:
             raise InputError(f"labkit run: given --{name}, expected it with --executor torch alone")
     if options.journal is not None and len(options.scenarios) > 1:
         raise InputError(
             "labkit run: given --journal with several scenarios, expected one scenario a journal"
         )
+    if options.repeat is not None and (real or options.journal is not None):
+        other = "--executor torch" if real else "--journal"
+        raise InputError(f"labkit run: given --repeat with {other}, expected one of the two")
     scenarios = [scenario.with_seed(options.seed) for scenario in _loaded(options.scenarios)]
-    for scenario in scenarios:
+    if options.repeat is not None:
+        return _repeat(options, [scenario for scenario, _ in _virtual(scenarios)])
+    for scenario, executor in (_with_model(scenarios, options) if real else _virtual(scenarios)):
         with ExitStack() as stack:
             out = _journal(options.journal, scenario, options.scenarios[0])
             if out is not None:
                 stack.callback(_let_go, out)
-            text = _one(scenario, options.json, out, stack)
+            text = _one(scenario, executor, options.json, out, stack)
         _say(text)
     return 0
+
+
+def _repeat(options: argparse.Namespace, scenarios: list[Scenario]) -> int:
+    from tqdm import tqdm
+
+    from labkit.scenario import repeats
+
+    quiet = not sys.stderr.isatty()
+    for scenario in scenarios:
+        runs = options.repeat if repeats.is_random(scenario) else 1
+        with tqdm(total=runs, delay=2, unit=" runs", file=sys.stderr, leave=False, disable=quiet) as bar:
+            told = repeats.Repeated.of(scenario, runs, bar.update)
+        _say(journal.encode(told.document()) + "\n" if options.json else told.text())
+        if runs == 1:
+            print(f"{scenario.label}: nothing in it is random: {options.repeat} runs would be one", file=sys.stderr)
+    return 0
+
+
+def _virtual(scenarios: list[Scenario]) -> list[tuple[Scenario, None]]:
+    for scenario in scenarios:
+        scenario.check_virtual()
+    return [(scenario, None) for scenario in scenarios]
+
+
+def _with_model(
+    scenarios: list[Scenario], options: argparse.Namespace
+) -> Iterator[tuple[Scenario, RunsRounds]]:
+    """Each scenario as the model runs it, all of them checked first; pages are taken for one at a time."""
+    from labkit.scenario.real import Joined, open_model
+
+    loaded = open_model(options.model or "tiny", options.device or "auto", options.dtype or "float32")
+    for joined in [Joined(scenario, loaded) for scenario in scenarios]:
+        yield joined.executor()
 
 
 def _say(text: str) -> None:
@@ -150,7 +220,9 @@ def _loaded(names: list[str]) -> list[Scenario]:
     return loaded
 
 
-def _one(scenario: Scenario, as_json: bool, out: IO[str] | None, stack: ExitStack) -> str:
+def _one(
+    scenario: Scenario, executor: RunsRounds | None, as_json: bool, out: IO[str] | None, stack: ExitStack
+) -> str:
     """Run one scenario; what to print of it. The journal goes to `out` as it happens."""
     table = Table(_heading(scenario))
     fold = ResultFold(full=True)
@@ -166,11 +238,12 @@ def _one(scenario: Scenario, as_json: bool, out: IO[str] | None, stack: ExitStac
             ticks()
 
     def begin(header: Event) -> None:
+        fold.begin(header)
         if out is not None:  # decimals exactly as they were given, which a float may not be
             out.write(dumps({**header, "scenario": scenario.raw}) + "\n")
 
     try:
-        stream(scenario, feed if write is None and ticks is None else sink, begin=begin)
+        stream(scenario, feed if write is None and ticks is None else sink, begin=begin, executor=executor)
         if out is not None:
             out.close()
     except OSError as error:
@@ -253,6 +326,7 @@ def _show(path: str, as_json: bool) -> None:
     fold = ResultFold(full=True)
     events = _events(path)
     header = next(events)
+    fold.begin(header)
     table = Table(str(header["scenario"].get("title") or path))
     journal.follow(itertools.chain([header], events), escaped(path), fold.feed if as_json else table.feed)
     _say(journal.encode(fold.result()) + "\n" if as_json else table.text())
@@ -282,6 +356,13 @@ def _tell(path: str) -> None:
         told.seek(0)
         for part in iter(lambda: told.read(1 << 20), ""):
             _say(part)
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    from labkit.scenario import sweep  # its processes and the measures take time to import
+
+    (scenario,) = _loaded([options.scenario])
+    return sweep.run(options, scenario)
 
 
 def _check(options: argparse.Namespace) -> int:

@@ -20,11 +20,19 @@ def filled(document: dict[str, Any]) -> dict[str, Any]:
         if policy.get("host_bytes") is None:
             policy["host_bytes"] = host
     for request in whole.get("requests") or ():
-        if isinstance(request, dict) and request.get("max_output_tokens") is None:
+        if not isinstance(request, dict):
+            continue
+        if request.get("max_output_tokens") is None:
             request["max_output_tokens"] = request.get("output_tokens")
+        if "prompt_tokens" not in request and isinstance(request.get("prompt"), list):
+            request["prompt_tokens"] = len(request["prompt"])
     for change in whole.get("capacity_changes") or ():
         if isinstance(change, dict) and change.get("live_at") is None:
             change["live_at"] = change.get("at")
+    arrivals = whole.get("arrivals")
+    for segment in (arrivals.get("segments") if isinstance(arrivals, dict) else None) or ():
+        if isinstance(segment, dict) and segment.get("rate_to") is None:
+            segment["rate_to"] = segment.get("rate")
     if isinstance(budget, dict):
         for tenant in (whole.get("tenants") or {}).values():
             if isinstance(tenant, dict) and tenant.get("max_carry") is None:

@@ -30,12 +30,14 @@ class Scenario:
     """A scenario that passed every check, ready to run any number of times.
 
     `raw` is the document with all defaults filled in and its decimals exactly as given: loading it again
-    gives the same. Times are ns; `capacity_changes` are (ordered at, serving from, seats), in order. `base`
+    gives the same; `given` is the document as it came, for those who change a field before the defaults follow from
+    it. Times are ns; `capacity_changes` are (ordered at, serving from, seats), in order. `base`
     is the folder that paths are relative to, `label` what errors call the file.
     """
 
     label: str
     raw: dict[str, Any]
+    given: dict[str, Any]
     base: Path
     setup: Setup
     cost: RoundCost
@@ -81,11 +83,24 @@ class Scenario:
             raise InputError(
                 f"{self.label}: seed: given {explain.shown(seed)}, expected an integer from 0 to 2^53 - 1"
             )
-        raw = {**self.raw, "seed": seed}
-        for name in ("arrivals", "closed_loop"):
-            if name in raw:
-                raw[name] = {**raw[name], "seed": seed}
-        return dataclasses.replace(self, raw=raw)
+        return dataclasses.replace(self, raw=_seeded(self.raw, seed), given=_seeded(self.given, seed))
+
+    def check_virtual(self) -> None:
+        """What only the real model can do without.
+
+        Raises:
+            InputError: the virtual executor lacks a length.
+        """
+        found = []
+        for index, request in enumerate(self.raw.get("requests") or ()):
+            for field in ("prompt_tokens", "output_tokens"):
+                if field not in request:
+                    where = f"{self.label}: requests[{index}].{field}"
+                    found.append(
+                        f"{where}: given nothing, expected it, or --executor torch: only the real model finds it out"
+                    )
+        if found:
+            raise InputError(found[:MOST_PROBLEMS])
 
     def check_load(self) -> None:
         """Read a trace from end to end, so that nothing in it can stop a run half way.
@@ -190,6 +205,7 @@ def _scenario(document: Document, label: str, base: Path) -> Scenario:
     return Scenario(
         label=label,
         raw=raw,
+        given=document.value,
         base=base,
         setup=build.setup(raw),
         cost=models["cost"],
@@ -206,7 +222,8 @@ def _checked(document: Document, label: str) -> dict[str, Any]:
     if not isinstance(given, dict):
         raise InputError(_lines([*document.problems, *schema_problems], label))
     raw = filled(_without(given, schema_problems) if schema_problems else given)
-    cross = itertools.islice(itertools.chain(rules.one_load(given), rules.cross_field(raw)), MOST_COUNTED)
+    rules_of_given = itertools.chain(rules.one_load(given), rules.lengths(given))
+    cross = itertools.islice(itertools.chain(rules_of_given, rules.cross_field(raw)), MOST_COUNTED)
     found = [*document.problems, *schema_problems, *cross]
     if found:
         raise InputError(_lines(found, label))
@@ -225,7 +242,7 @@ def _without(given: dict[str, Any], problems: list[Problem]) -> dict[str, Any]:
     """The document without the fields that the schema refused: the cross-field rules go over the rest."""
     rest = {key: copy.copy(value) for key, value in given.items()}
     for problem in problems:
-        in_list = problem.path[:1] in (("requests",), ("capacity_changes",))
+        in_list = problem.path[:1] in (("requests",), ("capacity_changes",), ("faults",))
         *steps, last = problem.path[: 3 if in_list else 2] or ("",)
         where: Any = rest
         inner: Any
@@ -241,6 +258,13 @@ def _without(given: dict[str, Any], problems: list[Problem]) -> dict[str, Any]:
             else:
                 where.pop(last, None)
     return rest
+
+
+def _seeded(document: dict[str, Any], seed: int) -> dict[str, Any]:
+    loads = {
+        name: {**document[name], "seed": seed} for name in ("arrivals", "closed_loop") if name in document
+    }
+    return {**document, "seed": seed, **loads}
 
 
 def _plain(value: Any) -> Any:

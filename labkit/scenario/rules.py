@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from labkit.core.errors import quoted
-from labkit.scenario.explain import schema, shown
+from labkit.scenario.explain import expected, schema, shown
 from labkit.scenario.strict_json import Path, Problem
 from labkit.workload.random_laws import MOST_TOKENS
 
@@ -25,6 +25,11 @@ def one_load(given: Fields) -> Iterator[Problem]:
     found = [name for name in SOURCES if name in given]
     if len(found) != 1:
         yield Problem((), " and ".join(found) or "no load", "exactly one of " + ", ".join(SOURCES))
+    arrivals = given.get("arrivals")
+    if isinstance(arrivals, dict):
+        rates = [name for name in ("rate", "segments") if arrivals.get(name) not in (None, [])]
+        if len(rates) != 1:
+            yield Problem(("arrivals", "rate"), " and ".join(rates) or "nothing", "exactly one of rate, segments")
     budget, policy = given.get("budget"), given.get("policy")
     places = [
         part for part in (budget, policy) if isinstance(part, dict) and part.get("host_bytes") is not None
@@ -33,6 +38,19 @@ def one_load(given: Fields) -> Iterator[Problem]:
         yield Problem(
             ("budget", "host_bytes"), "host_bytes here and in policy", "it in one of the two places"
         )
+
+
+def lengths(given: Fields) -> Iterator[Problem]:
+    """What a request may leave out only beside another field, asked of the document as it was given."""
+    requests = given.get("requests")
+    for index, request in enumerate(requests if isinstance(requests, list) else ()):
+        if not isinstance(request, dict):
+            continue
+        for field, instead in (("prompt_tokens", "prompt"), ("output_tokens", "max_output_tokens")):
+            if field not in request and request.get(instead) is None:
+                node = schema("scenario")["$defs"]["request"]["properties"][field]
+                wanted = f"{expected(node, 'scenario')}; or {instead}, for the real model"
+                yield Problem(("requests", index, field), "nothing", wanted)
 
 
 def cross_field(document: Fields) -> Iterator[Problem]:
@@ -51,7 +69,10 @@ def cross_field(document: Fields) -> Iterator[Problem]:
         if change and _less(change.get("live_at"), change.get("at")):
             path = ("capacity_changes", index, "live_at")
             yield Problem(path, shown(change["live_at"]), f"no earlier than at, {shown(change['at'])}")
+    yield from _faults(document.get("faults") or (), policy)
     yield from _requests(document.get("requests") or ())
+    if document.get("connections") is not None:
+        yield from _connections(document)
     yield from _endless(document.get("requests") or (), budget, policy)
     for name in ("arrivals", "closed_loop"):
         if isinstance(document.get(name), dict):
@@ -117,10 +138,31 @@ def _policy(policy: Fields) -> Iterator[Problem]:
             f"{shown(shares[0])} beside min_decode_share {shown(shares[1])}",
             "two shares of together at most 1",
         )
-    if policy.get("pipeline_depth", 1) != 1:
-        yield Problem(
-            ("policy", "pipeline_depth"), shown(policy["pipeline_depth"]), "1; 2 comes with the real model"
-        )
+    yield from only("lease_seconds", policy.get("pipeline_depth") in (2, None), "pipeline_depth 2")
+
+
+def _faults(faults: Any, policy: Fields) -> Iterator[Problem]:
+    """Each names one signal, once, and says what becomes of it."""
+    if faults and policy.get("pipeline_depth") == 1:
+        yield Problem(("faults",), f"{len(faults)} of them", "none, because they need pipeline_depth 2")
+    seen: dict[Any, int] = {}
+    for index, fault in enumerate(faults):
+        if not fault:
+            continue
+        for pair in (("round", "swap"), ("late_seconds", "lost")):
+            named = [name for name in pair if name in fault and fault[name] is not False]
+            if len(named) != 1:
+                yield Problem(
+                    ("faults", index), " and ".join(named) or f"no {pair[0]}", "one of " + " and ".join(pair)
+                )
+        if "round" in fault and fault.get("nth", 1) != 1:
+            yield Problem(("faults", index, "nth"), shown(fault["nth"]), "1, because it counts swap-outs")
+        if "swap" in fault and policy.get("preemption") in ("none", "recompute"):
+            wanted = 'a round, because a swap needs preemption "swap" or "cheapest"'
+            yield Problem(("faults", index, "swap"), shown(fault["swap"]), wanted)
+        signal = (fault.get("round"), fault.get("swap"), fault.get("nth", 1))
+        if signal[:2] != (None, None) and (first := seen.setdefault(signal, index)) != index:
+            yield Problem(("faults", index), f"the signal of faults[{first}] again", "each signal once")
 
 
 def cost_rules(path: Path, cost: Fields, seats: int) -> Iterator[Problem]:
@@ -200,6 +242,10 @@ def _request(request: Fields) -> Iterator[tuple[str, str, str]]:
             yield field, shown(at), f"a time after arrival, {shown(arrival)}"
     if isinstance(request.get("prompt"), list) and prompt is not None and len(request["prompt"]) != prompt:
         yield "prompt", f"{len(request['prompt'])} token ids", f"as many as prompt_tokens, {prompt}"
+    stop = (request.get("sampling") or {}).get("stop")
+    if stop and "output_tokens" in request:
+        given = f"stop beside output_tokens, {request['output_tokens']}"
+        yield "sampling", given, "one of the two: both end it"
     reader = request.get("reader")
     if not isinstance(reader, dict):
         return
@@ -239,6 +285,34 @@ def _load(path: Path, load: Fields) -> Iterator[Problem]:
         yield Problem((*path, "burstiness"), shown(load["burstiness"]), '1, because it needs process "gamma"')
     for field, given, wanted in _rate("rate", load.get("rate")):
         yield Problem((*path, field), given, wanted)
+    yield from _segments(path, load)
+
+
+def _segments(path: Path, load: Fields) -> Iterator[Problem]:
+    segments = load.get("segments") or []
+    if load.get("repeat") and not segments and load.get("rate") is not None:
+        yield Problem((*path, "repeat"), "true", "false, because it needs segments")
+    fields = [[part.get(name) for name in ("for_seconds", "rate", "rate_to")] for part in segments if part]
+    if not segments or len(fields) < len(segments) or any(None in part for part in fields):
+        return
+    exact = [tuple(map(Fraction, part)) for part in fields]
+    arrivals = sum(seconds * (rate + to) / 2 for seconds, rate, to in exact)
+    if not arrivals:
+        yield Problem((*path, "segments"), "rates of 0 alone", "a rate over 0 in one segment")
+    elif load.get("repeat") and arrivals * 10**9 < sum(seconds for seconds, _, _ in exact):
+        yield Problem((*path, "segments"), "less than one request in 1e9 seconds", "more, because they repeat")
+
+
+def _connections(document: Fields) -> Iterator[Problem]:
+    """Who waits for answers before sending needs no limit; and who may give up has to be sent first."""
+    if "closed_loop" in document:
+        wanted = "null: each user of a closed loop has one request under way"
+        yield Problem(("connections",), shown(document["connections"]), wanted)
+    for index, request in enumerate(document.get("requests") or ()):
+        for field in ("cancel_at", "fail_at"):
+            if isinstance(request, dict) and request.get(field) is not None:
+                wanted = "null, because connections may hold the request back beyond it"
+                yield Problem(("requests", index, field), shown(request[field]), wanted)
 
 
 def _trace(trace: Fields) -> Iterator[Problem]:

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from labkit.core.errors import InputError
 from labkit.engine.loop import Executor
+from labkit.scenario import build
 from labkit.scenario.load import Scenario, load
 
 Event = dict[str, Any]
@@ -61,7 +63,8 @@ def run(
         journal.append(event)
         fold.feed(event)
 
-    header = stream(scenario, sink, check_every=1 if check else 256, executor=executor)
+    every = 1 if check else 256
+    header = stream(scenario, sink, begin=fold.begin, check_every=every, executor=executor)
     return Run(scenario, fold.result(), [header, *journal])
 
 
@@ -83,7 +86,13 @@ def stream(
     from labkit.executors.virtual import VirtualExecutor
 
     if executor is None:
-        executor = VirtualExecutor(scenario.cost)
+        scenario.check_virtual()
+        executor = VirtualExecutor(scenario.cost, build.faults(scenario.raw["faults"]))
+    elif scenario.raw["faults"]:
+        given = len(scenario.raw["faults"])
+        raise InputError(
+            f"{scenario.label}: faults: given {given} of them, expected none: only the virtual executor can fail on purpose"
+        )
     header = journal.header(scenario.document(), executor.about, scenario.seed)
     begin(header)
     engine = Engine(

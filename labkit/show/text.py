@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 
+from labkit.show.figures.load_words import STRINGS as LOADS
 from labkit.show.replay.words import STRINGS as REPLAY
+from labkit.show.report_words import REPORT
 
 LANGUAGES = ("zh", "en")
 
@@ -34,6 +36,25 @@ STRINGS: dict[str, dict[str, str]] = {
     "mark.mean": {"zh": "平均", "en": "mean"},
     "mark.makespan": {"zh": "全部完成", "en": "all done"},
     "mark.request": {"zh": "请求 {id}", "en": "request {id}"},
+    # a real run beside its virtual twin
+    "beside_real.title": {
+        "zh": "拟合出的代价模型，说中真实模型的轮时了吗？",
+        "en": "Does the fitted cost model foretell the real model's rounds?",
+    },
+    "beside_real.rounds": {"zh": "每一轮（误差中位数 {error}）", "en": "Each round (median error {error})"},
+    "beside_real.ends": {"zh": "每个请求（误差中位数 {error}）", "en": "Each request (median error {error})"},
+    "beside_real.measured_ms": {"zh": "测得的轮时（ms）", "en": "Measured round time (ms)"},
+    "beside_real.predicted_ms": {"zh": "预测的轮时（ms）", "en": "Predicted round time (ms)"},
+    "beside_real.real_s": {"zh": "真实运行的完成时间（s）", "en": "End in the real run (s)"},
+    "beside_real.virtual_s": {"zh": "虚拟运行的完成时间（s）", "en": "End in the virtual run (s)"},
+    "beside_real.alt": {
+        "zh": "{title}左图：{rounds} 轮，预测误差中位数 {error}。",
+        "en": "{title} Left: {rounds} rounds, median error of the prediction {error}. ",
+    },
+    "beside_real.alt_ends": {
+        "zh": "右图：{requests} 个请求，完成时间误差中位数 {error}。虚线上两者相等。",
+        "en": "Right: {requests} requests, median error of their ends {error}. On the dashed line both are equal.",
+    },
     # figure 31.1
     "timeline.title": {
         "zh": "有请求在等，为什么还有座位空着？",
@@ -149,6 +170,29 @@ STRINGS: dict[str, dict[str, str]] = {
         "zh": "{count} 个点，从{first}到{last}，最小{least}，最大{greatest}",
         "en": "{count} points from {first} to {last}, least {least}, greatest {greatest}",
     },
+    # C18: predicted and measured tails
+    "tails.title": {
+        "zh": "M/M/1 说中了连续批处理的尾部吗？",
+        "en": "Does M/M/1 tell the tail of continuous batching?",
+    },
+    "tails.axis_t": {"zh": "逗留时间 t（s）", "en": "Sojourn time t (s)"},
+    "tails.axis_p": {"zh": "Pr(T > t)", "en": "Pr(T > t)"},
+    "tails.over_title": {
+        "zh": "哪种负载下，M/M/1 的 p99 错得最多？",
+        "en": "At which load is the p99 of M/M/1 most wrong?",
+    },
+    "tails.axis_rate": {
+        "zh": "到达率 λ（请求/s），间距按 {rate} − λ 取对数",
+        "en": "Arrival rate λ (requests/s), spaced by log({rate} − λ)",
+    },
+    "tails.axis_over": {"zh": "逗留时间 p99（s）", "en": "p99 of the sojourn time (s)"},
+    "tails.crossing": {"zh": "相等处：λ = {rate}", "en": "equal at λ = {rate}"},
+    "tails.predicted": {"zh": "M/M/1 的预测", "en": "predicted by M/M/1"},
+    "tails.servers": {"zh": "每个座位单独处理（M/M/c）", "en": "a server for each seat (M/M/c)"},
+    "tails.exact": {"zh": "按座位和轮精确计算", "en": "exact, with seats and rounds"},
+    "tails.formula": {"zh": "式 31.13", "en": "equation 31.13"},
+    "tails.sampled": {"zh": "随机样本，95% 区间", "en": "sampled, 95% interval"},
+    "tails.measured": {"zh": "引擎测得，95% 区间", "en": "measured on the engine, 95% interval"},
     # panels
     "panel.error": {"zh": "这一步没有算成：{error}", "en": "This step failed: {error}"},
     "panel.silent": {
@@ -261,7 +305,7 @@ STRINGS: dict[str, dict[str, str]] = {
         "en": "{name}, but the installed PyTorch cannot use it",
     },
 }
-STRINGS |= REPLAY
+STRINGS |= REPLAY | LOADS | REPORT
 
 
 def language() -> str:

@@ -16,7 +16,7 @@ class ClosedLoop:
     Ids are `u<user>-<k>`, both from 0. The lengths of a user's k-th request come from (seed, user, k), so
     they are the same whatever the schedule. Once `count` requests are sent nobody sends another; who got the
     last ones is decided by the order of sending, ties by user. A slow server slows its own arrivals: this
-    load hides overload (coordinated omission).
+    load hides overload (coordinated omission). `patience_ns`: each deadline less its arrival, d − a (E31.14).
     """
 
     def __init__(
@@ -29,7 +29,9 @@ class ClosedLoop:
         prompt: LengthLaw,
         output: LengthLaw,
         bound: Fraction = Fraction(1),
+        patience_ns: int | None = None,
     ) -> None:
+        self._patience_ns = patience_ns
         self._users = users
         self._think_ns = think_ns
         self._count = count
@@ -64,7 +66,7 @@ class ClosedLoop:
         self._sent += 1
         prompt = self._prompt.draw(stream(self._seed, user, k, "prompt"))
         output = self._output.draw(stream(self._seed, user, k, "output"))
-        return make_job(f"u{user}-{k}", place, at_ns, prompt, output, self._bound)
+        return make_job(f"u{user}-{k}", place, at_ns, prompt, output, self._bound, self._patience_ns)
 
     def notify_end(self, request_id: str, at_ns: int) -> None:
         """That user starts thinking at `at_ns` and sends `think_ns` later."""

@@ -51,21 +51,28 @@ def open_trace(
     scale: Fraction = Fraction(1),
     limit: int | None = None,
     bound: Fraction = Fraction(1),
+    patience_ns: int | None = None,
 ) -> Streamed:
     """A source of the trace's requests `r0`, `r1`, …, the first at 0, the first `limit` of them.
 
     `label` names the file in errors. The declared bound is the row's own where it has one (csv), else
     max(1, ⌈bound·output⌉): with `bound` 1 the scheduler is told the true length, and `sjf` is an oracle.
+    `patience_ns` is d − a of a row without a deadline of its own; None: it has none.
 
     Raises:
         InputError: while streaming, at the first row that cannot be used.
     """
     trace = TraceFile(path, label or str(path))
-    return Streamed(_jobs(trace, _ROWS[form](trace), scale, limit, bound))
+    return Streamed(_jobs(trace, _ROWS[form](trace), scale, limit, bound, patience_ns))
 
 
 def _jobs(
-    trace: TraceFile, rows: Iterator[Row], scale: Fraction, limit: int | None, bound: Fraction
+    trace: TraceFile,
+    rows: Iterator[Row],
+    scale: Fraction,
+    limit: int | None,
+    bound: Fraction,
+    patience_ns: int | None,
 ) -> Iterator[Job]:
     first = last = Fraction(0)
     place = 0
@@ -79,7 +86,7 @@ def _jobs(
             raise trace.error("a time before that of the row above", "times that never go back", row.line)
         last = row.at
         arrival_ns = round((row.at - first) * NS_PER_SECOND / scale)
-        deadline_ns = None
+        deadline_ns = None if patience_ns is None else arrival_ns + patience_ns
         if row.deadline is not None:
             deadline_ns = arrival_ns + round((row.deadline - row.at) * NS_PER_SECOND)
         most = row.limit if row.limit is not None else bound_of(row.output, bound)

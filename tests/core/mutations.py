@@ -63,8 +63,8 @@ FAULTS = [
     Fault(
         "a page is released twice",
         "scheduler.py",
-        "    state.pool.release(seq.table)\n",
-        "    state.pool.release(seq.table)\n    state.pool.release(seq.table[:1])\n",
+        "    state.pool.release(seq.table, len(steps))\n",
+        "    state.pool.release(seq.table, len(steps))\n    state.pool.release(seq.table[:1])\n",
     ),
     Fault("a double release goes unnoticed", "pages.py", "if self.references[ref.id] <= 0:", "if False:"),
     Fault("a promise is forgotten", "scheduler.py", "state.promised += seq.bound_pages - len(hits)", "pass"),
@@ -83,8 +83,8 @@ FAULTS = [
     Fault(
         "an evicted page counts as free though it is shared",
         "draft.py",
-        "if self._held_by(ref.id) == 0:\n                self.pages += 1",
-        "self.pages += 1",
+        "if self._held_by(ref.id) == 0:\n                if later:",
+        "if True:\n                if later:",
     ),
     Fault(
         "the last runner is skipped", "decide.py", "    for seq in ready:\n", "    for seq in ready[:3]:\n"
@@ -116,14 +116,14 @@ FAULTS = [
     Fault(
         "a takeover that does not suffice is kept",
         "draft.py",
-        "                return True\n        self._restore(before)\n        return False\n\n    # ---",
-        "                return True\n        return False\n\n    # ---",
+        "# its pages are on their way\n        self._restore(before)\n        return False\n\n    # ---",
+        "# its pages are on their way\n        return False\n\n    # ---",
     ),
     Fault(
         "min_run_tokens is ignored",
         "draft.py",
-        "return seq.computed - seq.mark < ",
-        "return False and seq.computed < ",
+        "return seq.scheduled - seq.mark < ",
+        "return False and seq.scheduled < ",
     ),
     Fault("the mark falls back at a preemption", "scheduler.py", "max(seq.mark, seq.computed)", "0"),
     Fault(
@@ -192,18 +192,18 @@ FAULTS = [
     Fault(
         "pages come free while their round runs",
         "scheduler.py",
-        "if seq.status is Status.ACTIVE and state.in_flight is not None:",
+        "if seq.status is Status.ACTIVE and state.in_flight:",
         "if False:",
     ),
     Fault(
         "a page is published before its round commits",
         "scheduler.py",
-        "    state.version += 1\n    state.owed = ",
+        "    state.version += 1\n    runs = ",
         "    for item in plan.items:\n"
         "        seq = state.live[item.id]\n"
         "        for index in range(min((item.context + item.new_tokens) // page, len(seq.chain))):\n"
         "            state.pool.publish(seq.table[index], seq.chain[index])\n"
-        "    state.version += 1\n    state.owed = ",
+        "    state.version += 1\n    runs = ",
     ),
     Fault("tenants share prefixes", "pages.py", 'tenant.encode("utf-8", "surrogatepass")', 'b""'),
     Fault(
@@ -212,7 +212,12 @@ FAULTS = [
         "max(0, seq.prompt_tokens - 1) // self.page])",
         "seq.prompt_tokens // self.page])",
     ),
-    Fault("heads of prefixes go before tails", "pages.py", "for ref in reversed(refs):", "for ref in refs:"),
+    Fault(
+        "heads of prefixes go before tails",
+        "pages.py",
+        "for ref in reversed(refs):\n            self._check(ref)\n            if self",
+        "for ref in refs:\n            self._check(ref)\n            if self",
+    ),
     Fault(
         "the youngest cached page goes first",
         "pages.py",
@@ -240,8 +245,8 @@ FAULTS = [
     Fault(
         "a stale plan is committed",
         "scheduler.py",
-        "if plan.version != state.version or state.in_flight",
-        "if state.in_flight",
+        "if plan.version != state.version or len(state.in_flight)",
+        "if len(state.in_flight)",
     ),
     Fault(
         "decide changes the state",

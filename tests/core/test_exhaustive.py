@@ -127,19 +127,29 @@ def fingerprint(world: World) -> bytes:
     def page(number: int) -> object:
         return pool._key_of.get(number) or names.setdefault(number, len(names))
 
-    items = state.in_flight.items if state.in_flight else None
-    epochs = {item.id: item.epoch == state.live[item.id].epoch for item in items or ()}
+    current = {seq.id: seq.epoch for seq in live}
+    flight = [
+        [(i.id, i.new_tokens, i.context, i.prefill, i.epoch == current.get(i.id)) for i in plan.items]
+        for plan in state.in_flight.values()
+    ]
+    first = state.rounds - len(state.in_flight)
     told = (
         [
             (
                 seq.id, str(seq.status), seq.computed, seq.total, seq.emitted, min(seq.preemptions, 1),
                 seq.mark, world.mark.get(seq.id), [page(ref.id) for ref in seq.table], seq.host_pages, seq.published,
                 seq.bypassed, seq.paused, str(seq.doom), served[seq.last_served],
+                seq.scheduled, seq.wanted, seq.last_served in state.in_flight,
             )
             for seq in live
         ],
         sorted(set(REQUESTS) - set(state.live) - set(world.ends)),  # who has not come yet
-        [(i.id, i.new_tokens, i.context, i.prefill, epochs[i.id]) for i in items or ()] if items is not None else None,
+        flight,
+        [(number - first, [page(ref.id) for ref in refs]) for number, refs in state.fences.items()],
+        [
+            (name, current.get(name) == epoch + 1, [page(ref.id) for ref in move.pages], world.carried[name, epoch] - first)
+            for (name, epoch), move in state.transfers.items()
+        ],
         list(pool._cached.values()),
         state.owed,
         sorted(state.batch), state.batch_ended,

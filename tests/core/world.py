@@ -20,6 +20,8 @@ from labkit.core.scheduler import (
     commit,
     end_early,
     finish_round,
+    finish_swap,
+    lose_round,
     pause,
     refresh_ages,
     set_seats,
@@ -74,13 +76,31 @@ class World:
         setup = Setup(budget, policy, tenants or {}, Fraction(budget.tokens))
         self.state = State(setup, cost())
         self.now = 0
-        self.plan: Plan | None = None
+        self.depth = policy.pipeline_depth
+        self.touched: dict[
+            object, set[tuple[int, int]]
+        ] = {}  # pages that a round or swap in flight may touch
+        self.carried: dict[tuple[str, int], int] = {}  # swaps, and the rounds that carry them
         self.tokens: Counter[str] = Counter()
         self.ends: dict[str, str] = {}
         self.reached: dict[str, int] = {}  # most positions a request ever had
         self.mark: dict[str, int] = {}  # that number at its last preemption
         self.place = 0
         self.published: set[tuple[int, int]] = set()
+
+    @property
+    def plan(self) -> Plan | None:
+        """The round that runs."""
+        return next(iter(self.state.in_flight.values()), None)
+
+    @property
+    def may_plan(self) -> bool:
+        return len(self.state.in_flight) < self.depth
+
+    @property
+    def swaps(self) -> list[tuple[str, int]]:
+        """Swap-outs whose completion may come: the rounds that carry them are over."""
+        return [swap for swap, number in self.carried.items() if number not in self.state.in_flight]
 
     # ------------------------------------------------------------------------------------------------ events
 
@@ -101,30 +121,62 @@ class World:
         self._check()
 
     def plan_round(self) -> Plan:
-        """Decide and commit; nothing may be in flight."""
+        """Decide and commit, unless the plan holds; fewer rounds than `pipeline_depth` may be in flight."""
         refresh_ages(self.state, self.now)
         before = freeze(self.state)
         plan = decide(self.state, self.now)
         assert freeze(self.state) == before, "law 3: decide changed the state"
+        if plan.holds:
+            assert self.plan is not None, "a plan holds, and there is nothing to wait for"
+            self._saw(shed(self.state, self.now))
+            return plan
         self._check_plan(plan)
         victims = {victim.id: self.state.live[victim.id] for victim in plan.victims}
         for name, seq in victims.items():
             self.mark[name] = max(self.mark.get(name, 0), seq.computed)
+        number = self.state.rounds
+        for victim in plan.victims:
+            if victim.mode == "swap" and self.depth > 1:
+                seq = victims[victim.id]
+                self.carried[seq.id, seq.epoch] = number
+                self.touched[seq.id, seq.epoch] = set(seq.table)
+        leaving = [ref for name, refs in self.touched.items() if name in self.carried for ref in refs]
         self._saw(commit(self.state, plan))
+        if number in self.state.in_flight:
+            tables = (self.state.live[item.id].table for item in plan.items if item.id in self.state.live)
+            self.touched[number] = {ref for table in tables for ref in table} | set(leaving)
         invariants.check_plan(self.state, plan)
         self._saw(shed(self.state, self.now))
-        self.plan = plan if plan.items else None
         return plan
 
-    def end_round(self, last: frozenset[str] = frozenset()) -> None:
-        """The round in flight ends; `last`: whose token was the last."""
+    def end_round(self, last: frozenset[str] = frozenset(), lost: bool = False) -> None:
+        """The oldest round in flight ends; `last`: whose token was the last. `lost`: its signal never came."""
         assert self.plan is not None
         self.now += 10 * MS
-        for item in self.plan.items:
-            self.reached[item.id] = max(self.reached.get(item.id, 0), item.context + item.new_tokens)
-        self._saw(finish_round(self.state, self.now, 10 * MS, last), check=False)
+        number = next(iter(self.state.in_flight))
+        emitted = dict(self.tokens)
+        if lost:
+            records = lose_round(self.state, self.now)
+            assert self.tokens == emitted, "N02: a lost round takes or gives no token"
+        else:
+            for item in self.plan.items:
+                self.reached[item.id] = max(self.reached.get(item.id, 0), item.context + item.new_tokens)
+            records = finish_round(self.state, self.now, 10 * MS, last)
+        del self.touched[number]
+        self._saw(records, check=False)
         self._saw(settle(self.state, self.now))
-        self.plan = None
+
+    def end_swap(self, swap: tuple[str, int], lost: bool = False) -> None:
+        """A swap-out is complete, or its lease has run out; a second signal of it is ignored (law 5)."""
+        del self.touched[swap], self.carried[swap]
+        self._saw(finish_swap(self.state, *swap, self.now, lost))
+        assert finish_swap(self.state, *swap, self.now) == [], "a late signal changed something"
+        assert finish_swap(self.state, *swap, self.now, lost=True) == [], "a swap has two ends"
+
+    def end_swaps(self) -> None:
+        """All swap-outs whose rounds are over are complete."""
+        for swap in self.swaps:
+            self.end_swap(swap)
 
     # ------------------------------------------------------------------------------------------------ what must hold
 
@@ -136,12 +188,22 @@ class World:
             name = record.get("id")
             if record["event"] == "token":
                 assert name not in self.ends, f"law 6: a token of {name} after its end"
+                assert record["epoch"] == self.state.live[name].epoch, f"law 5: a stale token of {name}"
                 self.tokens[name] += 1
                 assert record["index"] == self.tokens[name], "law 7: each token once, in order"
             elif record["event"] in TERMINAL:
                 assert name not in self.ends, f"law 6: {name} ends twice"
                 self.ends[name] = record["event"]
+            elif record["event"] == "pages":
+                for ref in record["pages"]:
+                    held = [
+                        step for step, refs in self.touched.items() if ref[0] in {page for page, _ in refs}
+                    ]
+                    assert not held, f"law 5: page {ref[0]} is handed on while {held} may touch it"
             elif record["event"] == "admit":
+                assert not [key for key in self.carried if key[0] == name], (
+                    f"{name} is back before its pages left"
+                )
                 assert name not in self.ends, f"law 6: {name} comes back to life"
                 for ref in record["shared"]:
                     assert tuple(ref) in self.published, (
@@ -166,20 +228,30 @@ class World:
         for item in plan.items:
             seq = state.live[item.id]
             assert not seq.paused, "a paused request runs"
-            assert item.context + item.new_tokens <= seq.total, "law 2: more than is wanted"
-            assert item.yields == (item.context + item.new_tokens == seq.total)
+            pending = sum(
+                1 for other in state.in_flight.values() for i in other.items
+                if i.yields and (i.id, i.epoch) == (item.id, item.epoch)
+            )  # fmt: skip
+            assert seq.emitted + pending < seq.request.max_output_tokens, "its bound is reached already"
+            wanted = seq.total + pending
+            assert item.context + item.new_tokens <= wanted, "law 2: more than is wanted"
+            assert item.yields == (item.context + item.new_tokens == wanted)
             limit = policy.prefill_chunk
             assert limit is None or not item.prefill or item.new_tokens <= limit, "chunk limit"
         for entry in plan.entries:
             prompt = state.live[entry.id].request.prompt_tokens
             assert len(entry.hits) * budget.page_tokens < max(prompt, 1), "law 10: nothing left to compute"
         stays = [seq for seq in state.active if seq.id not in victims]
-        runnable = [seq for seq in stays if not seq.paused]
+        runnable = [seq for seq in stays if not seq.paused and seq.scheduled < seq.wanted]
+        # Who may not run because pages are still on their way out runs as soon as those are there.
+        waits = state.pool.quarantined or state.runs(plan)
         if policy.batching == "continuous" or state.batch:
-            assert plan.items or not runnable, "law 9: active requests could run and the round is empty"
+            assert plan.items or not runnable or waits, (
+                "law 9: active requests could run and the round is empty"
+            )
         alone = policy.batching == "continuous" and not stays and not len(state.swapped)
         if alone and any(not seq.paused for seq in state.waiting):
-            assert plan.items, "law 9: a waiting request could run and the round is empty"
+            assert plan.items or waits, "law 9: a waiting request could run and the round is empty"
         self._check_reasons(plan, entering, victims)
 
     def _check_victims(self, plan: Plan) -> None:
@@ -194,6 +266,7 @@ class World:
                 assert policy.preemption == "none"
                 continue
             assert policy.preemption != "none"
+            assert not state.in_flight, "N02: somebody gives way while a round is in flight"
             gained = seq.computed - self.mark.get(victim.id, 0)
             # The one exception (scenario.md, Pages): all would skip, so the lowest-ranked gives way whatever it gained.
             lowest = all(o is seq or state.ordering.outranks(o, seq) for o in state.active)

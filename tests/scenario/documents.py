@@ -49,7 +49,8 @@ POLICY = {
     "max_queue": 100,
     "margin_seconds": 0.1,
     "prefix_sharing": True,
-    "pipeline_depth": 1,
+    "pipeline_depth": 2,
+    "lease_seconds": 0.5,
     "backpressure": ["output", "queue"],
 }
 REQUEST = {
@@ -70,14 +71,22 @@ REQUEST = {
     "network_seconds": 0.25,
     "deliver_every": 2,
 }
+REAL = {
+    "id": "C",
+    "arrival": 0,
+    "prompt": [1, 2],
+    "max_output_tokens": 3,
+    "sampling": {"temperature": 0.5, "top_k": 4, "top_p": 0.75, "seed": 9, "stop": [5, 6]},
+}
 HEAD = {"schema": "labkit.scenario/1", "title": "all fields", "seed": 7, "budget": BUDGET, "policy": POLICY}
 REQUESTS = {
     **HEAD,
     "tenants": {"red": {"weight": 2.5, "max_carry": 100}},
     "cost": TABLE,
     "estimate": LINEAR,
-    "requests": [REQUEST, {"id": "B", "arrival": 0, "prompt_tokens": 1, "output_tokens": 1}],
+    "requests": [REQUEST, {"id": "B", "arrival": 0, "prompt_tokens": 1, "output_tokens": 1}, REAL],
     "capacity_changes": [{"at": 1, "live_at": 2.5, "seats": 2}],
+    "faults": [{"round": 3, "late_seconds": 0.25}, {"swap": "A", "nth": 2, "lost": True}],
     "until": 100,
 }
 ARRIVALS = {
@@ -92,14 +101,23 @@ ARRIVALS = {
         "seed": 3,
         "prompt": {"kind": "uniform", "low": 1, "high": 9},
         "output": {"kind": "lognormal", "median": 8.5, "sigma": 0.5},
+        "deadline_seconds": 1.5,
         "bound": 1.5,
     },
+    "connections": 3,
 }
 ARRIVALS["budget"] = {**BUDGET, "host_bytes": None}
 TRACE = {
     **HEAD,
     "cost": CALIBRATED,
-    "trace": {"path": "trace.csv", "format": "csv", "scale": 2.5, "limit": 10, "bound": 1.5},
+    "trace": {
+        "path": "trace.csv",
+        "format": "csv",
+        "scale": 2.5,
+        "limit": 10,
+        "deadline_seconds": 1.5,
+        "bound": 1.5,
+    },
 }
 CLOSED = {
     **HEAD,
@@ -111,10 +129,30 @@ CLOSED = {
         "seed": 3,
         "prompt": {"kind": "geometric", "mean": 4.5},
         "output": {"kind": "fixed", "value": 8},
+        "deadline_seconds": 1.5,
         "bound": 1.5,
     },
 }
-ALL = {"requests": REQUESTS, "arrivals": ARRIVALS, "trace": TRACE, "closed_loop": CLOSED}
+LENGTH = {"kind": "fixed", "value": 8}
+SEGMENTS = {
+    **HEAD,
+    "cost": LINEAR,
+    "arrivals": {
+        "process": "fixed",
+        "segments": [{"for_seconds": 0.5, "rate": 2, "rate_to": 4.5}, {"for_seconds": 1, "rate": 0}],
+        "repeat": True,
+        "count": 10,
+        "prompt": LENGTH,
+        "output": LENGTH,
+    },
+}
+ALL = {
+    "requests": REQUESTS,
+    "arrivals": ARRIVALS,
+    "segments": SEGMENTS,
+    "trace": TRACE,
+    "closed_loop": CLOSED,
+}
 
 
 def write_files(folder: Path) -> None:

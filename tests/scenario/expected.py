@@ -290,4 +290,31 @@ EXPECTED: dict[str, Expected] = {
         {"A": 10},
         tokens={"A": [10]},
     ),
+    # ------------------------------------------------------------------------------- loads: C22, C30, case 24
+    "case24_connections": Expected(
+        "One at a time, 500 ms each, whatever the server has room for: 500, 1000, … 4000.",
+        {f"r{i}": 500 * (i + 1) for i in range(8)},
+        rounds=[500] * 8,
+    ),
+    "c22_burst": Expected(
+        "Ten arrive 10 ms apart, twenty 5 ms apart; the server is never idle and ends one every 10 ms.",
+        {f"r{i}": 10 * (i + 1) for i in range(30)},
+    ),
+    "c22_late_capacity": Expected(
+        "One a round until the seat ordered at 10 serves at 40, then two a round: four by 40, the other eight by 80.",
+        {f"r{i}": 10 * (i + 1) if i < 4 else 50 + 10 * ((i - 4) // 2) for i in range(12)},
+        rounds=[10] * 8,
+    ),
+    **{
+        f"c30_stall_{name}": Expected(
+            "r10, sent at 500, is the first to wait. At 1000 the server goes on, 10 ms each; r22, sent at 1100, ends at "
+            "1130; r23 finds it idle. A client of one connection sends later and is answered at the same times.",
+            {f"r{i}": 1010 + 10 * (i - 10) if 10 <= i <= 22 else 50 * i + 10 for i in range(40)},
+        )
+        for name in ("open", "connection")
+    },
+    "c30_stall_closed": Expected(
+        "u0 asks every 50 ms; its tenth question, at 500, is answered at 1010, the next follows at 1050.",
+        {f"u0-{k}": 50 * k + 10 if k < 10 else 1010 + 50 * (k - 10) for k in range(30)},
+    ),
 }

@@ -66,7 +66,7 @@ CASES = [
     for name, document in ALL.items()
     for path, node in documents.fields(document, schema("scenario"))
     for value in documents.wrong(node)
-    if name == "requests" or path[0] in {"cost", name}
+    if name == "requests" or path[0] in {"cost", "connections", {"segments": "arrivals"}.get(name, name)}
 ]
 
 
@@ -183,7 +183,33 @@ RULES = {
         {"policy": {"preemption": "swap", "host_bytes": 1}, "budget__host_bytes": 1},
         "budget.host_bytes",
     ),
-    "depth 2": ({"policy__pipeline_depth": 2}, "comes with the real model"),
+    "lease without depth 2": ({"policy__lease_seconds": 2}, "policy.lease_seconds"),
+    "faults without depth 2": ({"faults": [{"round": 1, "lost": True}]}, "faults"),
+    "fault of nothing": ({"policy__pipeline_depth": 2, "faults": [{"lost": True}]}, "round and swap"),
+    "fault of two": (
+        {"policy__pipeline_depth": 2, "faults": [{"round": 1, "swap": "A", "lost": True}]},
+        "round and swap",
+    ),
+    "late and lost": (
+        {"policy__pipeline_depth": 2, "faults": [{"round": 1, "late_seconds": 1, "lost": True}]},
+        "late_seconds and lost",
+    ),
+    "neither late nor lost": (
+        {"policy__pipeline_depth": 2, "faults": [{"round": 1, "lost": False}]},
+        "late_seconds and lost",
+    ),
+    "the second swap of a round": (
+        {"policy__pipeline_depth": 2, "faults": [{"round": 1, "nth": 2, "lost": True}]},
+        "faults[0].nth",
+    ),
+    "a swap without swaps": (
+        {"policy__pipeline_depth": 2, "faults": [{"swap": "A", "lost": True}]},
+        "faults[0].swap",
+    ),
+    "a signal twice": (
+        {"policy__pipeline_depth": 2, "faults": [{"round": 1, "lost": True}, {"round": 1, "late_seconds": 1}]},
+        "faults[1]",
+    ),
     "workspace is everything": (
         {"budget__kv_bytes": 100, "budget__workspace_bytes": 100},
         "budget.workspace_bytes",

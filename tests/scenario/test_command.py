@@ -196,7 +196,6 @@ def test_one_line_for_a_wrong_command_line(call, one):
         ["\x1b[31m"],
     ):
         assert len(refused(call(*argv))) == 1
-    refused(call("run", one, "--executor", "torch"), "not here yet")
 
 
 def test_journal_that_cannot_be_written(call, one, tmp_path):

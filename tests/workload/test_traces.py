@@ -6,6 +6,8 @@ import tracemalloc
 from fractions import Fraction
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from labkit.core.errors import InputError
 from labkit.workload.traces import open_trace
@@ -85,6 +87,65 @@ def test_mooncake_blocks_become_prefix_runs(trace):
 
 def test_burstgpt_skips_failed_calls(trace):
     assert seen(trace(BURSTGPT, "burstgpt")) == [("r0", 0, 472, 18), ("r1", 113_000_000_000, 417, 276)]
+
+
+def test_burstgpt_as_published(trace):
+    """Columns in another order, decimals, a quoted comma, calls that failed at both ends: exact gaps, nothing lost."""
+    text = (
+        "Log Type,Total tokens,Response tokens,Request tokens,Model,Timestamp\n"
+        "API log,9,0,9,ChatGPT,0.125\n"
+        '"a, b",30,10,20,GPT-4,1000000.5\n'
+        "API log,12,1,11,ChatGPT,1000000.5\n"
+        "API log,7,3,4,ChatGPT,1000001.000000001\n"
+        "API log,5,0,5,ChatGPT,1000002\n"
+    )
+    assert seen(trace(text, "burstgpt")) == [("r0", 0, 20, 10), ("r1", 0, 11, 1), ("r2", 500_000_001, 4, 3)]
+    assert [job.oracle for job in trace(text, "burstgpt", limit=2)] == [10, 1]
+    scaled = trace(text, "burstgpt", scale=Fraction(1, 10))
+    assert [job.request.arrival_ns for job in scaled] == [0, 0, 5_000_000_010]
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ("5,m,x,1,1,l", 'Request tokens "x"'),
+        ("5,m,0,1,1,l", 'Request tokens "0"'),
+        ("5,m,1,-1,1,l", 'Response tokens "-1"'),
+        ("-5,m,1,1,1,l", 'Timestamp "-5"'),
+        ("4,m,1,1,1,l", "never go back"),
+        ("5,m,1,1,1", "5 cells"),
+    ],
+)
+def test_a_broken_burstgpt_row_is_named(trace, row, words):
+    with pytest.raises(InputError, match="T: line 3: given ") as caught:
+        trace(BURSTGPT.splitlines()[0] + "\n5,m,1,1,2,l\n" + row + "\n", "burstgpt")
+    assert words in str(caught.value)
+
+
+gaps_ns = st.lists(st.integers(0, 10**13), min_size=1, max_size=20)
+
+
+@given(gaps_ns, st.fractions("1/1000", 1000, max_denominator=1000), st.integers(1, 25), st.integers(0, 10**12))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_scale_and_limit_never_renormalise_gaps(trace, gaps, scale, limit, start):
+    """Each arrival is its own distance from the first over `scale`, once rounded; `limit` cuts and changes nothing."""
+    at, rows = start, []
+    for gap in [0, *gaps]:
+        at += gap
+        rows.append(f"{at // 10**9}.{at % 10**9:09d},1,1")
+    text = HEAD + "\n".join(rows) + "\n"
+    got = [job.request.arrival_ns for job in trace(text, "csv", scale=scale)]
+    since, wanted = 0, [0]
+    for gap in gaps:
+        since += gap
+        wanted.append(round(since / scale))
+    assert got == wanted
+    assert [job.request.arrival_ns for job in trace(text, "csv", scale=scale, limit=limit)] == wanted[:limit]
+
+
+def test_patience_gives_a_deadline_to_those_without_one(trace):
+    first, second = (job.request for job in trace(CSV, "csv", patience_ns=7))
+    assert (first.deadline_ns, second.deadline_ns) == (2_000_000_000, 250_000_007)
 
 
 def test_csv_columns_in_any_order(trace):

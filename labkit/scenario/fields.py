@@ -1,0 +1,135 @@
+"""One field of a scenario, named by its path and given one value after another: the axis of a sweep."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from labkit.core.errors import InputError, escaped, quoted
+
+MOST_VALUES = 100_000
+_STEP = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[\d{1,9}\])*", re.ASCII)
+_NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
+
+Value = int | Decimal | str | bool | None
+Steps = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A field, such as `arrivals.rate` or `requests[0].priority`, and the values that it takes in turn."""
+
+    name: str
+    steps: Steps
+    values: tuple[Value, ...]
+
+
+def axis(text: str) -> Axis:
+    """`FIELD=v1,v2,…` or `FIELD=start:stop:step`, both ends included; numbers are exact decimals.
+
+    A value is a JSON number, true, false, null or "text"; what is none of these is text as it stands (`fcfs`).
+
+    Raises:
+        InputError: no field, no value, the same value twice, a step that leads nowhere, too many values.
+    """
+    name, equals, given = text.partition("=")
+    if not equals or not given:
+        raise InputError(f"labkit sweep: --over: given {quoted(text)}, expected FIELD=value,… or FIELD=start:stop:step")
+    steps = path(name, "--over")
+    parts = given.split(":")
+    numbers = [number(part) for part in parts]
+    if len(parts) == 3 and None not in numbers:
+        return Axis(name, steps, tuple(_range(*numbers, given)))  # type: ignore[arg-type]
+    values = tuple(value(part) for part in given.split(","))
+    if len({(type(item), item) for item in values}) < len(values):
+        raise InputError(f"labkit sweep: --over {escaped(name)}: given a value twice, expected each once")
+    return Axis(name, steps, values)
+
+
+def path(name: str, option: str) -> Steps:
+    """`arrivals.segments[1].rate` as steps into a document.
+
+    Raises:
+        InputError: it is no such path.
+    """
+    steps: list[str | int] = []
+    for part in name.split("."):
+        if not _STEP.fullmatch(part):
+            raise InputError(
+                f"labkit sweep: {option}: given the field {quoted(name)}, expected a path such as arrivals.rate"
+            )
+        field, *places = part.replace("]", "").split("[")
+        steps += [field, *map(int, places)]
+    return tuple(steps)
+
+
+def number(text: str) -> int | Decimal | None:
+    """The exact number that `text` is, else None."""
+    if not _NUMBER.fullmatch(text):
+        return None
+    return int(text) if text.lstrip("-").isdigit() else Decimal(text)
+
+
+def value(text: str) -> Value:
+    """One value as `axis` reads it."""
+    exact = number(text)
+    if exact is not None:
+        return exact
+    if text in ("true", "false", "null") or (text[:1] == text[-1:] == '"' and len(text) > 1):
+        try:
+            plain: Value = json.loads(text)
+            return plain
+        except ValueError:
+            pass
+    return text
+
+
+def _range(start: Decimal, stop: Decimal, step: Decimal, given: str) -> list[Value]:
+    if step == 0 or (stop - start) / step < 0:
+        raise InputError(
+            f"labkit sweep: --over: given {quoted(given)}, expected start:stop:step with a step that leads to stop"
+        )
+    count = int((stop - start) // step) + 1
+    if count > MOST_VALUES:
+        raise InputError(f"labkit sweep: --over: given {count} values, expected at most {MOST_VALUES}")
+    return [start + i * step for i in range(count)]
+
+
+def changed(document: Mapping[str, Any], settings: Mapping[Steps, Value], label: str) -> dict[str, Any]:
+    """A copy of `document` with each field set; objects on the way are made where they are missing.
+
+    Raises:
+        InputError: a path goes through what is no object or list, or beyond a list's end.
+    """
+    copied: dict[str, Any] = copy.deepcopy(dict(document))
+    for steps, setting in settings.items():
+        where: Any = copied
+        for step, following in itertools.pairwise(steps):
+            if isinstance(step, str) and isinstance(where, dict) and where.get(step) is None:
+                where[step] = {} if isinstance(following, str) else []
+            where = where[step] if _holds(where, step) else None
+        last = steps[-1]
+        if not (isinstance(where, dict) if isinstance(last, str) else _holds(where, last)):
+            raise InputError(
+                f"{label}: {shown(steps)}: given a field that this scenario does not have, "
+                "expected the path of one, such as budget.tokens"
+            )
+        where[last] = setting
+    return copied
+
+
+def _holds(where: Any, step: str | int) -> bool:
+    if isinstance(step, str):
+        return isinstance(where, dict) and step in where
+    return isinstance(where, list) and step < len(where)
+
+
+def shown(steps: Steps) -> str:
+    """Steps as a path."""
+    return "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in steps).removeprefix(".")
