@@ -60,9 +60,7 @@ class Load:
         c = self.config
         rest = ("model.embed_tokens.weight", "lm_head.weight")
         weights = sum(
-            rows * columns
-            for name, (rows, columns) in shapes(c).items()
-            if rows > 1 and name not in rest
+            rows * columns for name, (rows, columns) in shapes(c).items() if rows > 1 and name not in rest
         )
         spans = [len(prompt) + length - 1 for prompt, length in self.requests]
         pairs = sum(n * (n + 1) // 2 for n in spans)
@@ -106,7 +104,10 @@ def make_load(quick: bool = False, seed: int = 7) -> Load:
     return Load(
         config,
         tuple(
-            ([draw.randrange(1, config["vocab_size"]) for _ in range(draw.randint(*prompts))], draw.randint(*outputs))
+            (
+                [draw.randrange(1, config["vocab_size"]) for _ in range(draw.randint(*prompts))],
+                draw.randint(*outputs),
+            )
             for _ in range(count)
         ),
     )

@@ -19,6 +19,7 @@ The engine:
   run      run scenarios: a readable table, or with --json the result object
   replay   the same result from a journal alone
   check    validate scenarios, print every problem with its field
+  report   what journals say: tables, and with --html one page with figures
   sweep    one scenario at many values of its fields, or the largest that meets a target
 
 The real model:
@@ -32,6 +33,7 @@ ENGINE = {  # each command and the module whose `main(argv)` runs it; argv begin
     "run": "labkit.scenario.command",
     "replay": "labkit.scenario.command",
     "check": "labkit.scenario.command",
+    "report": "labkit.show.report",
     "sweep": "labkit.scenario.command",
     "model": "labkit.executors.model.command",
     "calibrate": "labkit.scenario.calibrate",

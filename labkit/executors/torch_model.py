@@ -28,7 +28,9 @@ from labkit.executors.drawn import drawn_ids, drawn_prompt, drawn_seed
 from labkit.executors.model.load import Loaded, load
 from labkit.executors.model.paged import Item, PagedCache, pack
 from labkit.executors.model.sampling import Sampling, sample
+from labkit.executors.model.swap import SwapSpace
 from labkit.executors.model.text_stream import TextStream
+from labkit.executors.model.transfer import sent
 from labkit.executors.page_tables import PageTables
 from labkit.executors.result import RoundResult, Token
 
@@ -48,24 +50,27 @@ class OutOfMemory(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a request asks of the model. `length`: tokens after which it ends, whatever they are; None: end of
-    sequence or a stop id ends it.
+    """What a request asks of the model. `prompt` None: ids are drawn. `length`: tokens after which it ends, whatever
+    they are; None: end of sequence or a stop id ends it.
     """
 
-    prompt: Sequence[int]
+    prompt: Sequence[int] | None
     sampling: Sampling
     length: int | None
 
 
 class _Request:
-    """A live request: `ids` are its prompt and the tokens that the core has accepted."""
+    """A live request: `ids` are its prompt and the tokens that the core has accepted; the first `cached` positions are
+    in its pages, those of rounds in flight left out.
+    """
 
-    __slots__ = ("ask", "bound", "ids", "outputs", "prefilled", "text")
+    __slots__ = ("ask", "bound", "cached", "ids", "outputs", "prefilled", "text")
 
-    def __init__(self, ask: Ask, job: Job, text: TextStream | None) -> None:
+    def __init__(self, ask: Ask, prompt: Sequence[int], job: Job, text: TextStream | None) -> None:
         self.ask = ask
-        self.ids = list(ask.prompt)
+        self.ids = list(prompt)
         self.outputs = 0
+        self.cached = 0
         self.bound = job.request.max_output_tokens
         self.prefilled = job.request.prefilled
         self.text = text
@@ -73,9 +78,9 @@ class _Request:
 
 @dataclass(slots=True)
 class _Round:
-    """A launched round: its items that yield, their sampled ids on the device and on the host, and its times in ns."""
+    """A launched round: its items, the sampled ids of those that yield, on the device and on the host; times in ns."""
 
-    items: list[PlanItem]
+    items: tuple[PlanItem, ...]
     sampled: Tensor
     host: Tensor
     started: int
@@ -114,7 +119,7 @@ class TorchExecutor:
         self.pages = PageTables()
         self.rounds = 0
         self._requests: dict[str, _Request] = {}
-        self._host: dict[str, Tensor] = {}  # swapped pages
+        self._swap = SwapSpace(self.cache, str(loaded.about["revision"]))
         self._to_prefill: list[tuple[str, int]] = []  # and how many of its positions it found in shared pages
         self._running: deque[_Round] = deque()
         self._newest: _Round | None = None  # launched last: its sampled ids may be inputs of the next round
@@ -158,18 +163,18 @@ class TorchExecutor:
             )
         ask = self.asks.get(request.id)
         if ask is None:
-            prompt = drawn_prompt(
-                self.seed, request.id, request.prefix, request.prompt_tokens, self.loaded.config.vocab
-            )
             length = job.oracle if isinstance(job.oracle, int) else None
-            ask = Ask(prompt, Sampling(seed=drawn_seed(self.seed, request.id)), length)
-        tokenizer = self.loaded.tokenizer
-        self._requests[request.id] = _Request(ask, job, None if tokenizer is None else TextStream(tokenizer))
+            ask = Ask(None, Sampling(seed=drawn_seed(self.seed, request.id)), length)
+        prompt, vocab = ask.prompt, self.loaded.config.vocab
+        if prompt is None:
+            prompt = drawn_prompt(self.seed, request.id, request.prefix, request.prompt_tokens, vocab)
+        text = None if self.loaded.tokenizer is None else TextStream(self.loaded.tokenizer)
+        self._requests[request.id] = _Request(ask, prompt, job, text)
 
     def forget(self, request_id: str) -> None:
         """The request has ended; what is still computed for it counts for nothing."""
         self._requests.pop(request_id, None)
-        self._host.pop(request_id, None)
+        self._swap.forget(request_id)
         self.pages.forget(request_id)
         self._to_prefill = [entry for entry in self._to_prefill if entry[0] != request_id]
 
@@ -181,8 +186,11 @@ class TorchExecutor:
             request = self._requests[record["id"]]
             request.ids.append(record["token"])
             request.outputs += 1
-        elif kind == "admit" and not record["epoch"] and self._requests[record["id"]].prefilled:
-            self._to_prefill.append((record["id"], len(record["shared"]) * self.cache.page_tokens))
+        elif kind == "admit":
+            request = self._requests[record["id"]]
+            request.cached = record["context"]
+            if request.prefilled and not record["epoch"]:
+                self._to_prefill.append((record["id"], len(record["shared"]) * self.cache.page_tokens))
 
     # ------------------------------------------------------------------------------------------- a round
 
@@ -217,34 +225,31 @@ class TorchExecutor:
             if item.yields:
                 yields.append(item)
             items.append(Item(tokens, item.context, self.pages.tables[item.id], item.yields))
-        batch = pack(items, self.cache)
-        if waiting:
-            self._take_from_device(batch.tokens, batch.rows, waiting)
-        logits = self.loaded.model(batch, self.cache)
-        samplings = [self._requests[item.id].ask.sampling for item in yields]
-        sampled = sample(logits, samplings, [item.context + item.new_tokens for item in yields])
+        sampled = torch.empty(0, dtype=torch.int64, device=self.device)  # of a round that carries swaps alone
+        if items:
+            batch = pack(items, self.cache)
+            if waiting:
+                self._take_from_device(batch.tokens, batch.rows, waiting)
+            logits = self.loaded.model(batch, self.cache)
+            samplings = [self._requests[item.id].ask.sampling for item in yields]
+            sampled = sample(logits, samplings, [item.context + item.new_tokens for item in yields])
         if self.device.type != "cuda":
-            return _Round(yields, sampled, sampled, started, untimed, time.perf_counter_ns(), None)
+            return _Round(plan.items, sampled, sampled, started, untimed, time.perf_counter_ns(), None)
         host = torch.empty(sampled.shape, dtype=sampled.dtype, pin_memory=True)
         host.copy_(sampled, non_blocking=True)
         event = torch.cuda.Event()
         event.record()
-        return _Round(yields, sampled, host, started, untimed, None, event)
+        return _Round(plan.items, sampled, host, started, untimed, None, event)
 
     def _take_from_device(self, tokens: Tensor, rows: Tensor, waiting: list[tuple[int, str]]) -> None:
         """Put the ids that the round in flight samples where this round's decodes need them."""
         before = self._newest
         assert before is not None
-        row_of = {item.id: row for row, item in enumerate(before.items)}
-        here = self._on_device([row for row, _ in waiting])
-        there = self._on_device([row_of[name] for _, name in waiting])
+        yields = [item.id for item in before.items if item.yields]
+        row_of = {name: row for row, name in enumerate(yields)}
+        here = sent(torch.tensor([row for row, _ in waiting]), self.device)
+        there = sent(torch.tensor([row_of[name] for _, name in waiting]), self.device)
         tokens[rows[here]] = before.sampled[there]
-
-    def _on_device(self, numbers: list[int]) -> Tensor:
-        index = torch.tensor(numbers)
-        if self.device.type != "cuda":
-            return index
-        return index.pin_memory().to(self.device, non_blocking=True)
 
     def collect(self) -> RoundResult:
         """Wait for the sampled ids of the oldest round; stale items (law 5) yield nothing."""
@@ -256,9 +261,14 @@ class TorchExecutor:
         spent = done.ended - max(done.started, self._free_from) - done.untimed
         self._free_from = done.ended
         last, tokens = [], {}
-        for item, token in zip(done.items, done.host.tolist(), strict=True):
+        sampled = iter(done.host.tolist())
+        for item in done.items:
+            token = next(sampled) if item.yields else None
             request = self._requests.get(item.id)
             if request is None or self.pages.epochs.get(item.id) != item.epoch:
+                continue
+            request.cached = item.context + item.new_tokens
+            if token is None:
                 continue
             count, ask = request.outputs + 1, request.ask
             ends = token in ask.sampling.stop or token in self.loaded.config.eos_ids
@@ -278,13 +288,11 @@ class TorchExecutor:
         """Make the swap copies that are owed, in order: what leaves has left before its pages are written again."""
         while self.pages.moves:
             move = self.pages.moves[0]
+            positions = self._requests[move.id].cached
             if move.out:
-                self._host[move.id] = self.cache.copy_out(move.pages)
+                self._swap.take_out(move.id, move.pages, positions)
             else:
-                host, pages = self._host[move.id], self.pages.tables[move.id]
-                both = min(host.shape[1], len(pages))  # one may have a page that holds no computed position
-                self.cache.copy_in(host[:, :both], pages[:both])
-                del self._host[move.id]
+                self._swap.bring_back(move.id, self.pages.tables[move.id], positions)
             self.pages.moves.pop(0)
 
     def _prefill(self) -> int:
@@ -300,7 +308,7 @@ class TorchExecutor:
         while self._to_prefill:
             name, shared = self._to_prefill[0]
             request, table = self._requests[name], self.pages.tables[name]
-            prompt, sampling = request.ask.prompt, request.ask.sampling
+            prompt, sampling = request.ids, request.ask.sampling
             following = drawn_ids(self.seed, f"request {name}", 1, self.loaded.config.vocab)
             for start in range(shared, len(prompt), UNTIMED_CHUNK):
                 piece = Item(prompt[start : start + UNTIMED_CHUNK], start, table, True)

@@ -20,9 +20,9 @@ from labkit.core.types import NS_PER_SECOND, Outcome
 from labkit.measure.goodput import Targets
 from labkit.measure.latency import Sample
 from labkit.measure.little import Residence
-from labkit.measure.result import ResultFold, Trace
+from labkit.measure.result import FoldError, ResultFold, Trace
 from labkit.measure.times import LATENCIES, Seen, Times, gaps
-from labkit.measure.work import Work
+from labkit.measure.work import Item, Work
 
 Record = dict[str, Any]
 POOLS = ("itl", "client_itl", "chunk_interval")
@@ -51,7 +51,10 @@ class Measures:
         self.tenants: dict[str, None] = {}  # in the order in which they first sent
         self.closed = False
         self._fold = ResultFold(full=False, on_end=self._over)
-        self._items: list[list[Any]] = []
+        self._newest: list[list[Any]] = []  # the items of the last plan
+        self._planned: dict[
+            int, list[Item]
+        ] = {}  # by round: at depth 2 a plan comes before the last round ends
         self._samples: dict[str, Sample] = {}
 
     # ------------------------------------------------------------------------------------------------ feeding
@@ -80,14 +83,19 @@ class Measures:
             self.residence.enter(event["id"], now)
             self.work.waits(event["id"], now)
         elif kind == "plan":
-            self._items = event["items"]
+            self._newest = event["items"]
+            self._planned[event["round"]] = [self._item(*item) for item in event["items"]]
         elif kind == "admit":
             self.residence.move(event["id"], self._phase(event), now)
             self.work.runs(event["id"])
         elif kind == "preempt":
+            if self.residence.stage(event["id"]) in (
+                "prefill",
+                "decode",
+            ):  # else its swap was lost while it waited
+                self.work.preempted(event["mode"], now)
+                self.work.waits(event["id"], now)
             self.residence.move(event["id"], "swapped" if event["mode"] == "swap" else "queued", now)
-            self.work.waits(event["id"], now)
-            self.work.preempted(event["mode"], now)
         elif kind == "deliver":
             self.work.delivered(event["id"], event["at"], now)
         elif kind == "finish" and event["id"] in self._fold.live:
@@ -119,19 +127,27 @@ class Measures:
 
     def _phase(self, admit: Record) -> str:
         """What it does first in its seat; a member of a static batch may sit for a while before it does."""
-        for name, _, _, phase in self._items:
+        for name, _, _, phase in self._newest:
             if name == admit["id"]:
                 return str(phase)
         trace, context = self._fold.live[admit["id"]], admit["context"]
         missing = trace.submit["prompt_tokens"] + len(trace.tokens) - context
         return "decode" if context and missing <= 1 else "prefill"
 
+    def _item(self, name: str, new_tokens: int, context: int, phase: str) -> Item:
+        trace = self._fold.live.get(name)
+        if trace is None:
+            raise FoldError(f"a plan runs {name!r}, which is not in the system")
+        return name, trace.submit["tenant"], new_tokens
+
     def _round(self, event: Record) -> None:
         fold = self._fold
+        items = self._planned.pop(event["round"], [])
+        # Work for a request that ended while this round was in flight is wasted: it is paid for, and computes nothing.
+        running = {n for n, _, _ in items if n in fold.live and fold.live[n].outcome is Outcome.UNFINISHED}
         recomputed = fold.recomputed
-        tenants = {name: fold.live[name].submit["tenant"] for name, *_ in self._items if name in fold.live}
         fold.feed(event)
-        self.work.round(event, self._items, tenants, fold.recomputed - recomputed)
+        self.work.round(event, items, running, fold.recomputed - recomputed)
 
     def _over(self, trace: Trace) -> None:
         now = self._fold.clock_ns

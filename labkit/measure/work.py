@@ -17,6 +17,7 @@ from labkit.measure.result import Trace
 from labkit.measure.steps import Steps, Thin, Trail
 
 Record = dict[str, Any]
+Item = tuple[str, str, int]  # request, its tenant, new positions
 RULES = ("positions", "seats")
 
 
@@ -32,8 +33,6 @@ class Work:
         self.round_time = 0  # Σ of the rounds that ended in the window
         self.seat_time = 0  # Σ busy seats · ns
         self.executed = 0  # positions computed, again or not
-        self.prefill_positions = 0
-        self.decode_positions = 0
         self.recomputed = 0
         self.generated = 0  # output tokens emitted
         self.lost = 0  # emitted, never delivered, since the request ended first
@@ -43,14 +42,11 @@ class Work:
         self.input_computed = 0
         self.preemptions: Counter[str] = Counter()
         self.pages_peak = 0
-        self.promised_peak = 0
-        self.pages_area = 0
         self.backlog = Steps(start, Thin() if thin else None)  # emitted and not yet with the client
         self.buffer_peak = 0  # most tokens of one request that its client had not read
         self.executed_by: Counter[str] = Counter()  # positions, by tenant
         self.generated_by: Counter[str] = Counter()
         self.finished_by: Counter[str] = Counter()
-        self.shapes: Counter[int] = Counter()  # rounds by number of busy seats
         self.age = Age()
         # for figures
         self.pages = Thin() if thin else None
@@ -124,44 +120,42 @@ class Work:
             computed = 0 if trace.submit["prefilled"] else prompt - trace.cached
             heapq.heappush(self._leaving, (end, trace.submit["tenant"], prompt, computed, on_target))
 
-    def round(self, event: Record, items: list[list[Any]], tenants: dict[str, str], recomputed: int) -> None:
-        """A round has run; `items` as planned, `recomputed` of its positions had been computed before."""
-        now, start = event["t"], event["start"]
-        spent = max(0, (now if self.end is None else min(now, self.end)) - max(start, self.start))
-        self.busy += spent
-        self.seat_time += spent * len(items)
-        self.pages_area += spent * event["pages_in_use"]
+    def round(self, event: Record, items: list[Item], running: set[str], recomputed: int) -> None:
+        """A round has run: of its `items` those in `running` had not ended; `recomputed` positions were not new."""
+        start: int = event["start"]
+        now: int = (
+            event["end"] if "end" in event else event["t"]
+        )  # its signal may have come later than its end
+        begun = max(start, self.start)
+        spent = max(0, (now if self.end is None else min(now, self.end)) - begun)
         if spent:
-            if self.pages is not None:
-                self.pages.add(max(start, self.start), max(start, self.start) + spent, event["pages_in_use"])
-            self._share_out(items, tenants, spent)
+            self.busy += spent
+            self.seat_time += spent * len(items)
+            self._share_out(items, spent)
             self.pages_peak = max(self.pages_peak, event["pages_in_use"])
-            self.promised_peak = max(self.promised_peak, event["pages_reserved"])
+            if self.pages is not None:
+                self.pages.add(begun, begun + spent, event["pages_in_use"])
         if not self._in(now):
             return
         self.rounds += 1
         self.longest_round = max(self.longest_round, now - start)
         self.round_time += now - start
-        self.shapes[len(items)] += 1
-        for name, new_tokens, _, phase in items:
-            self.executed_by[tenants[name]] += new_tokens
-            if phase == "prefill":
-                self.prefill_positions += new_tokens
-            else:
-                self.decode_positions += new_tokens
-        self.executed = self.prefill_positions + self.decode_positions
+        for name, tenant, new_tokens in items:
+            if name in running:
+                self.executed += new_tokens
+                self.executed_by[tenant] += new_tokens
         self.recomputed += recomputed
-        age = now - next(iter(self._waiting.values()), now)
+        age = max(0, now - next(iter(self._waiting.values()), now))
         self.age.add(now, age)
         if self.ages is not None and self.round_times is not None:
             self.ages.add(now, age)
             self.round_times.add(now, now - start)
 
-    def _share_out(self, items: list[list[Any]], tenants: dict[str, str], spent: int) -> None:
-        total = sum(item[1] for item in items)
-        for name, new_tokens, _, _ in items:
-            self._bills["positions"][tenants[name]][total] += new_tokens * spent
-            self._bills["seats"][tenants[name]][len(items)] += spent
+    def _share_out(self, items: list[Item], spent: int) -> None:
+        total = sum(new_tokens for _, _, new_tokens in items)
+        for _, tenant, new_tokens in items:
+            self._bills["positions"][tenant][total] += new_tokens * spent
+            self._bills["seats"][tenant][len(items)] += spent
 
     def bill(self, rule: str) -> dict[str, Fraction]:
         """Seconds of the rounds by tenant, by `positions` or by `seats`; they sum to the busy time exactly (N16)."""

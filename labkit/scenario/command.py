@@ -85,9 +85,7 @@ def parser() -> argparse.ArgumentParser:
     check = commands.add_parser("check", help="print every problem of scenarios", allow_abbrev=False)
     check.add_argument("scenarios", nargs="+", metavar="SCENARIO", help="a file, a library name, or -")
     check.set_defaults(act=_check)
-    sweep = commands.add_parser(
-        "sweep", help="one scenario at many values of its fields", allow_abbrev=False
-    )
+    sweep = commands.add_parser("sweep", help="one scenario at many values of its fields", allow_abbrev=False)
     sweep.add_argument("scenario", metavar="SCENARIO", help="a file, a library name, or -")
     sweep.add_argument(
         "--over",
@@ -95,10 +93,18 @@ def parser() -> argparse.ArgumentParser:
         metavar="FIELD=V1,V2,…|START:STOP:STEP",
         help="a field, such as budget.tokens, and its values; several: their product",
     )
-    sweep.add_argument("--metric", action="append", metavar="NAME", help="may be given again; default: headline ones")
-    sweep.add_argument("--repeat", type=_count(1, 10_000), default=1, metavar="N", help="runs a point; default 1")
-    sweep.add_argument("--jobs", type=_count(1, 1000), metavar="N", help="processes; default: as many as processors")
-    sweep.add_argument("--out", metavar="OUT.csv|OUT.jsonl", help="a row a run; one that is there is continued")
+    sweep.add_argument(
+        "--metric", action="append", metavar="NAME", help="may be given again; default: headline ones"
+    )
+    sweep.add_argument(
+        "--repeat", type=_count(1, 10_000), default=1, metavar="N", help="runs a point; default 1"
+    )
+    sweep.add_argument(
+        "--jobs", type=_count(1, 1000), metavar="N", help="processes; default: as many as processors"
+    )
+    sweep.add_argument(
+        "--out", metavar="OUT.csv|OUT.jsonl", help="a row a run; one that is there is continued"
+    )
     sweep.add_argument("--target", metavar="METRIC<=NUMBER", help="for --largest: what is asked of a metric")
     sweep.add_argument(
         "--largest", metavar="FIELD=LOW:HIGH", help="the largest value of a field that meets --target"
@@ -146,7 +152,7 @@ def _run(options: argparse.Namespace) -> int:
     scenarios = [scenario.with_seed(options.seed) for scenario in _loaded(options.scenarios)]
     if options.repeat is not None:
         return _repeat(options, [scenario for scenario, _ in _virtual(scenarios)])
-    for scenario, executor in (_with_model(scenarios, options) if real else _virtual(scenarios)):
+    for scenario, executor in _with_model(scenarios, options) if real else _virtual(scenarios):
         with ExitStack() as stack:
             out = _journal(options.journal, scenario, options.scenarios[0])
             if out is not None:
@@ -168,7 +174,10 @@ def _repeat(options: argparse.Namespace, scenarios: list[Scenario]) -> int:
             told = repeats.Repeated.of(scenario, runs, bar.update)
         _say(journal.encode(told.document()) + "\n" if options.json else told.text())
         if runs == 1:
-            print(f"{scenario.label}: nothing in it is random: {options.repeat} runs would be one", file=sys.stderr)
+            print(
+                f"{scenario.label}: nothing in it is random: {options.repeat} runs would be one",
+                file=sys.stderr,
+            )
     return 0
 
 

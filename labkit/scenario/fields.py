@@ -17,7 +17,8 @@ MOST_VALUES = 100_000
 _STEP = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[\d{1,9}\])*", re.ASCII)
 _NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
 
-Value = int | Decimal | str | bool | None
+Number = int | Decimal
+Value = Number | str | bool | None
 Steps = tuple[str | int, ...]
 
 
@@ -40,12 +41,14 @@ def axis(text: str) -> Axis:
     """
     name, equals, given = text.partition("=")
     if not equals or not given:
-        raise InputError(f"labkit sweep: --over: given {quoted(text)}, expected FIELD=value,… or FIELD=start:stop:step")
+        raise InputError(
+            f"labkit sweep: --over: given {quoted(text)}, expected FIELD=value,… or FIELD=start:stop:step"
+        )
     steps = path(name, "--over")
     parts = given.split(":")
-    numbers = [number(part) for part in parts]
-    if len(parts) == 3 and None not in numbers:
-        return Axis(name, steps, tuple(_range(*numbers, given)))  # type: ignore[arg-type]
+    numbers = [exact for exact in map(number, parts) if exact is not None]
+    if len(parts) == len(numbers) == 3:
+        return Axis(name, steps, tuple(_range(numbers[0], numbers[1], numbers[2], given)))
     values = tuple(value(part) for part in given.split(","))
     if len({(type(item), item) for item in values}) < len(values):
         raise InputError(f"labkit sweep: --over {escaped(name)}: given a value twice, expected each once")
@@ -69,7 +72,7 @@ def path(name: str, option: str) -> Steps:
     return tuple(steps)
 
 
-def number(text: str) -> int | Decimal | None:
+def number(text: str) -> Number | None:
     """The exact number that `text` is, else None."""
     if not _NUMBER.fullmatch(text):
         return None
@@ -90,7 +93,7 @@ def value(text: str) -> Value:
     return text
 
 
-def _range(start: Decimal, stop: Decimal, step: Decimal, given: str) -> list[Value]:
+def _range(start: Number, stop: Number, step: Number, given: str) -> list[Value]:
     if step == 0 or (stop - start) / step < 0:
         raise InputError(
             f"labkit sweep: --over: given {quoted(given)}, expected start:stop:step with a step that leads to stop"

@@ -115,14 +115,16 @@ def span(text: str, step: str | None) -> tuple[str, fields.Steps, list[fields.Va
         InputError: no field, no two ascending numbers, a step of 0 or of too many.
     """
     name, _, given = text.partition("=")
-    ends = [fields.number(part) for part in given.split(":")]
-    if len(ends) != 2 or ends[0] is None or ends[1] is None or ends[0] >= ends[1]:
-        raise InputError(f"labkit sweep: --largest: given {quoted(text)}, expected FIELD=LOW:HIGH, LOW below HIGH")
+    ends = [end for end in map(fields.number, given.split(":")) if end is not None]
+    if given.count(":") != 1 or len(ends) != 2 or ends[0] >= ends[1]:
+        raise InputError(
+            f"labkit sweep: --largest: given {quoted(text)}, expected FIELD=LOW:HIGH, LOW below HIGH"
+        )
     low, high = ends
-    whole = isinstance(low, int) and isinstance(high, int)
-    exact = Decimal(10) ** (Decimal(high - low).adjusted() - 2)
-    by: int | Decimal | None = fields.number(step) if step is not None else exact
-    if step is None and whole and exact <= 1:
+    by: fields.Number | None = Decimal(10) ** (Decimal(high - low).adjusted() - 2)
+    if step is not None:
+        by = fields.number(step)
+    elif isinstance(low, int) and isinstance(high, int) and high - low < 1000:
         by = 1
     if by is None or by <= 0 or (high - low) / by > fields.MOST_VALUES:
         raise InputError(

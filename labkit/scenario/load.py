@@ -261,7 +261,7 @@ def _without(given: dict[str, Any], problems: list[Problem]) -> dict[str, Any]:
 
 
 def _seeded(document: dict[str, Any], seed: int) -> dict[str, Any]:
-    loads = {
+    loads: dict[str, Any] = {
         name: {**document[name], "seed": seed} for name in ("arrivals", "closed_loop") if name in document
     }
     return {**document, "seed": seed, **loads}

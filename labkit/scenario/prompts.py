@@ -27,12 +27,15 @@ def asks(scenario: Scenario, loaded: Loaded) -> dict[str, Ask]:
 
     found: dict[str, Ask] = {}
     problems: list[str] = []
+    requests = scenario.raw.get("requests") or ()
     runs = _Runs()
-    for index, request in enumerate(scenario.raw.get("requests") or ()):
+    spelt = {name for request in requests if request["prompt"] is not None for name, _ in request["prefix"]}
+    for index, request in enumerate(requests):
         where = f"{scenario.label}: requests[{index}]"
         try:
-            ids = _ids(request, scenario.seed, loaded)
-            runs.check(request, ids, index)
+            ids = None if request["prompt"] is None else _ids(request, loaded)
+            if not spelt.isdisjoint(name for name, _ in request["prefix"]):
+                runs.check(request, ids or _drawn(request, scenario.seed, loaded), index)
         except InputError as error:
             problems += [f"{where}.{line}" for line in error.problems]
             continue
@@ -60,12 +63,15 @@ def asks(scenario: Scenario, loaded: Loaded) -> dict[str, Ask]:
     return found
 
 
-def _ids(request: Fields, seed: int, loaded: Loaded) -> list[int]:
+def _drawn(request: Fields, seed: int, loaded: Loaded) -> list[int]:
+    """What the executor will draw for a request without a prompt."""
+    count = request["prompt_tokens"]
+    return drawn_prompt(seed, request["id"], request["prefix"], count, loaded.config.vocab)
+
+
+def _ids(request: Fields, loaded: Loaded) -> list[int]:
     """The prompt's token ids; they agree with `prompt_tokens` where that is given."""
     prompt, count, vocab = request["prompt"], request.get("prompt_tokens"), loaded.config.vocab
-    if prompt is None:
-        assert count is not None  # rules.lengths
-        return drawn_prompt(seed, request["id"], request["prefix"], count, vocab)
     if isinstance(prompt, str):
         if loaded.tokenizer is None:
             raise InputError(

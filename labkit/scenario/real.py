@@ -79,12 +79,14 @@ class Joined:
             raise InputError(problems)
         raw = dict(scenario.raw)
         if "requests" in raw:
-            raw["requests"] = [
-                {**request, "prompt_tokens": len(self.asks[request["id"]].prompt)}
-                for request in raw["requests"]
-            ]
+            raw["requests"] = [self._counted(request) for request in raw["requests"]]
         self.scenario = dataclasses.replace(scenario, raw=raw)
         self.largest = self._largest()
+
+    def _counted(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The request with the number of its prompt's tokens, which text alone does not say."""
+        prompt = self.asks[request["id"]].prompt
+        return request if prompt is None else {**request, "prompt_tokens": len(prompt)}
 
     def _largest(self) -> Largest:
         """The largest rounds of this load; raises InputError with a line for each request beyond the context."""

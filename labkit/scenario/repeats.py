@@ -121,7 +121,9 @@ class Repeated:
         """A readable table."""
         many = len(self.seeds) > 1
         head = f"{self.title}: " + (
-            f"mean ± 95 % of {len(self.seeds)} runs, Student's t" if many else "nothing in it is random, one run"
+            f"mean ± 95 % of {len(self.seeds)} runs, Student's t"
+            if many
+            else "nothing in it is random, one run"
         )
         rows = [[name, said(one), METRICS[name].unit] for name, one in self.metrics.items()]
         return "\n".join([head, *("  " + line for line in columns(rows, 1))]) + "\n"

@@ -29,7 +29,9 @@ def one_load(given: Fields) -> Iterator[Problem]:
     if isinstance(arrivals, dict):
         rates = [name for name in ("rate", "segments") if arrivals.get(name) not in (None, [])]
         if len(rates) != 1:
-            yield Problem(("arrivals", "rate"), " and ".join(rates) or "nothing", "exactly one of rate, segments")
+            yield Problem(
+                ("arrivals", "rate"), " and ".join(rates) or "nothing", "exactly one of rate, segments"
+            )
     budget, policy = given.get("budget"), given.get("policy")
     places = [
         part for part in (budget, policy) if isinstance(part, dict) and part.get("host_bytes") is not None
@@ -300,7 +302,9 @@ def _segments(path: Path, load: Fields) -> Iterator[Problem]:
     if not arrivals:
         yield Problem((*path, "segments"), "rates of 0 alone", "a rate over 0 in one segment")
     elif load.get("repeat") and arrivals * 10**9 < sum(seconds for seconds, _, _ in exact):
-        yield Problem((*path, "segments"), "less than one request in 1e9 seconds", "more, because they repeat")
+        yield Problem(
+            (*path, "segments"), "less than one request in 1e9 seconds", "more, because they repeat"
+        )
 
 
 def _connections(document: Fields) -> Iterator[Problem]:

@@ -41,8 +41,11 @@ class Sheet:
         """Read what is there and stand at its end."""
         if self.path is None:
             return
+        place = Path(self.path)
         try:
-            old = Path(self.path).read_bytes() if Path(self.path).exists() else b""
+            if place.exists() and not place.is_file():
+                raise OSError(0, "a folder" if place.is_dir() else "a special file")
+            old = place.read_bytes() if place.exists() else b""
             self._ours(old)
             kept = old[: old.rfind(b"\n") + 1]
             self.rows = self._read(kept)
@@ -78,7 +81,9 @@ class Sheet:
         try:
             text = kept.decode("utf-8")
             if self._lines:
-                found = [json.loads(line, parse_float=str, parse_int=str) for line in text.split("\n") if line]
+                found = [
+                    json.loads(line, parse_float=str, parse_int=str) for line in text.split("\n") if line
+                ]
                 heads = {tuple(row) for row in found}
                 rows = [[_text(cell) for cell in row.values()] for row in found]
             else:

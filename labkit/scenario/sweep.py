@@ -15,7 +15,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -93,20 +93,18 @@ def _product(options: argparse.Namespace, scenario: Scenario) -> int:
     metrics = _metrics(options.metric)
     plan = Plan(scenario, names, tuple(axis.steps for axis in axes), options.repeat, metrics)
     points: list[Values] = list(itertools.product(*(axis.values for axis in axes)))
-    random = _checked(plan, points)
-    runs = _runs(options.repeat, random)
-    plan = Plan(scenario, names, plan.steps, runs, metrics)
+    plan = _as_often(plan, _checked(plan, points))
     table: list[list[str]] = [[*names, *metrics]]
-    with ExitStack() as stack:
-        runner = Runner(plan, options, len(points) * runs, stack)
-        try:
+    runner = Runner(plan, options, len(points) * plan.runs)
+    try:
+        with runner:
             for values, rows in runner.rows(points):
                 sums = [repeats.summary(column) for column in zip(*rows, strict=True)]
                 table.append([*map(_said, values), *map(repeats.said, sums)])
-        except KeyboardInterrupt:
-            return runner.stopped()
+    except KeyboardInterrupt:
+        return runner.stopped()
     print("\n".join(repeats.columns(table, len(names))))
-    print(_units(metrics, runs, random))
+    print(_units(metrics, plan.runs))
     return 0
 
 
@@ -133,52 +131,63 @@ def _checked(plan: Plan, points: Sequence[Values]) -> bool:
     return random
 
 
-def _runs(asked: int, random: bool) -> int:
-    if asked > 1 and not random:
-        print(
-            "labkit sweep: nothing in this scenario is random: each point is run once", file=sys.stderr
-        )
-        return 1
-    return asked
+def _as_often(plan: Plan, random: bool) -> Plan:
+    """The plan; with one run a point where others would be the same run again, which is told."""
+    if plan.runs > 1 and not random:
+        print("labkit sweep: nothing in this scenario is random: each point is run once", file=sys.stderr)
+        return replace(plan, runs=1)
+    return plan
 
 
 class Runner:
-    """The runs of a plan, in order: those that the file holds are read, the others are run and written."""
+    """The runs of a plan, in order: those that the file holds are read, the others are run and written.
 
-    def __init__(self, plan: Plan, options: argparse.Namespace, total: int | None, stack: ExitStack) -> None:
-        from tqdm import tqdm
+    A context: entered, it holds the file, the processes and a bar; left by Ctrl-C or an error, it ends the processes.
+    """
 
+    def __init__(self, plan: Plan, options: argparse.Namespace, total: int | None) -> None:
         self.plan = plan
         self.out = options.out
         self.hash = digest(plan.scenario)
         self.sheet = plan.sheet(options.out)
-        stack.callback(self.sheet.close)
-        self.sheet.open()
-        jobs = options.jobs or min(cores(), total or plan.runs)
-        self.workers = stack.enter_context(Workers(jobs))
+        self.workers = Workers(options.jobs or min(cores(), total or plan.runs))
         self.total = total
-        self.bar = stack.enter_context(
-            tqdm(total=total, unit=" runs", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False)
-        )
         self.place = 0
+        self._held = ExitStack()
+
+    def __enter__(self) -> Runner:
+        from tqdm import tqdm
+
+        with ExitStack() as stack:
+            stack.callback(self.sheet.close)
+            self.sheet.open()
+            quiet = not sys.stderr.isatty()
+            self.bar = stack.enter_context(
+                tqdm(total=self.total, unit=" runs", file=sys.stderr, disable=quiet, leave=False)
+            )
+            stack.enter_context(self.workers)
+            self._held = stack.pop_all()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._held.__exit__(*error)
 
     def rows(self, points: Sequence[Values]) -> Iterator[tuple[Values, list[list[Fraction | None]]]]:
         """Each point with what its runs measured."""
         found: list[tuple[list[Any], list[str] | None]] = []
         tasks: list[tuple[Values, int]] = []
         for values in points:
-            seeds = self.plan.point(values)
+            scenario = self.plan.point(values)
             for k in range(self.plan.runs):
-                known = [self.hash, *values, k, repeats.seed_of(seeds, k)]
+                known = [self.hash, *values, k, repeats.seed_of(scenario, k)]
                 old = self.sheet.found(self.place + len(found), known)
                 found.append((known, old))
                 if old is None:
                     tasks.append((values, k))
         fresh = self.workers.results(self._task(values, k) for values, k in tasks)
-        cells: list[list[Fraction | None]] = []
         places = iter(found)
         for values in points:
-            cells = []
+            cells: list[list[Fraction | None]] = []
             for _ in range(self.plan.runs):
                 known, old = next(places)
                 if old is None:
@@ -212,7 +221,9 @@ def digest(scenario: Scenario) -> str:
             try:
                 said.update((scenario.base / inner["path"]).read_bytes())
             except OSError as error:
-                raise InputError(f"{scenario.label}: {part}.path: cannot be read ({error.strerror})") from None
+                raise InputError(
+                    f"{scenario.label}: {part}.path: cannot be read ({error.strerror})"
+                ) from None
     return said.hexdigest()[:16]
 
 
@@ -225,23 +236,23 @@ def _search(options: argparse.Namespace, scenario: Scenario) -> int:
     name, steps, values = largest.span(options.largest, options.step)
     extra = tuple(one for one in _metrics(options.metric or [metric]) if one != metric)
     plan = Plan(scenario, (name,), (steps,), options.repeat, (metric, *extra))
-    random = _checked(plan, [(values[0],), (values[len(values) // 2],), (values[-1],)])
-    runs = _runs(options.repeat, random)
-    plan = Plan(scenario, plan.names, plan.steps, runs, plan.metrics)
-    with ExitStack() as stack:
-        runner = Runner(plan, options, None, stack)
+    some = (values[0], values[len(values) // 2], values[-1])
+    random = sum(_checked(plan, [(value,)]) for value in some) > 0  # the first that is wrong says it for all
+    plan = _as_often(plan, random)
+    runner = Runner(plan, options, None)
 
-        def probe(value: fields.Value) -> largest.Probe:
-            ((_, rows),) = runner.rows([(value,)])
-            one = repeats.summary([row[0] for row in rows])
-            mean = None if one.mean is None else float(one.mean)
-            return largest.Probe(value, mean, one.half, *target.verdict(mean, one.half))
+    def probe(value: fields.Value) -> largest.Probe:
+        ((_, rows),) = runner.rows([(value,)])
+        one = repeats.summary([row[0] for row in rows])
+        mean = None if one.mean is None else float(one.mean)
+        return largest.Probe(value, mean, one.half, *target.verdict(mean, one.half))
 
-        try:
+    try:
+        with runner:
             found = largest.search(values, probe)
-        except KeyboardInterrupt:
-            return runner.stopped()
-    print("\n".join(_answer(name, target, values, found, runs)))
+    except KeyboardInterrupt:
+        return runner.stopped()
+    print("\n".join(_answer(name, target, values, found, plan.runs)))
     return 0
 
 
@@ -270,12 +281,14 @@ def _answer(
             f"  surely met up to {'-' if met is None else _said(met.value)}, "
             f"surely missed from {'-' if missed is None else _said(missed.value)} on ({doubt})"
         )
-    elif runs == 1:
+    else:
         yield "  one run a value: no interval (--repeat N gives one where the load is random)"
     if found.orderly:
         yield "  order: all values tried up to it meet the target, all above miss it; between them none was run"
     else:
-        odd = [_said(one.value) for one in found.probes if not one.met and found.best and _below(one, found.best)]
+        odd = [
+            _said(one.value) for one in found.probes if not one.met and found.best and _below(one, found.best)
+        ]
         yield f"  order: broken, the target is missed below it too, at {', '.join(odd)}"
 
 
@@ -297,7 +310,9 @@ def _metrics(names: Sequence[str] | None) -> tuple[str, ...]:
         if name not in METRICS:
             close = difflib.get_close_matches(name[:100], METRICS, 1)
             hint = f"did you mean {close[0]}?" if close else f"such as {', '.join(repeats.HEADLINE[:4])}"
-            raise InputError(f"labkit sweep: given the metric {quoted(name)}, expected one that is measured; {hint}")
+            raise InputError(
+                f"labkit sweep: given the metric {quoted(name)}, expected one that is measured; {hint}"
+            )
     return chosen
 
 
@@ -307,7 +322,7 @@ def _said(value: fields.Value) -> str:
     return str(value)
 
 
-def _units(metrics: Sequence[str], runs: int, random: bool) -> str:
+def _units(metrics: Sequence[str], runs: int) -> str:
     units = ", ".join(f"{name} {METRICS[name].unit}" for name in metrics if METRICS[name].unit != "1")
     how = f"mean ± 95 % of {runs} runs, Student's t" if runs > 1 else "one run a point"
     return f"{how}; {units}" if units else how

@@ -26,12 +26,11 @@ from labkit.measure.little import REGIONS
 from labkit.measure.metrics import METRICS, values
 from labkit.measure.result import ResultFold
 from labkit.measure.times import POINTS
-from labkit.show.report_tables import NS, Run, plain, sections
+from labkit.show.report_tables import NS, Run, clean, plain, sections
 from labkit.show.text import LANGUAGES, language, t
 
 MOST_REQUESTS, MOST_ROUNDS = 24, 80  # what a timeline can show
 BOUNDS = ("ttft", "tpot", "itl_max", "sojourn")
-LONGEST = 40  # characters of a name from outside
 
 
 class Refused(ValueError):
@@ -181,12 +180,6 @@ def _names(paths: Sequence[str]) -> list[str]:
     unique = [name if short.count(name) == 1 else path for name, path in zip(short, paths, strict=True)]
     shown = [clean(name) for name in unique]
     return [name if shown.count(name) == 1 else f"{name} ({i + 1})" for i, name in enumerate(shown)]
-
-
-def clean(text: str, longest: int = LONGEST) -> str:
-    """Text from outside with nothing in it that could break a line or drive a terminal, cut to so many characters."""
-    safe = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-    return safe if len(safe) <= longest else safe[: longest - 1] + "…"
 
 
 def _keep_apart(out: str, journals: Sequence[str]) -> None:

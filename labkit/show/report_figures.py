@@ -15,7 +15,7 @@ from labkit.show.figures.report_shares import shares
 from labkit.show.figures.report_tails import Tail, tails
 from labkit.show.figures.timeline import timeline, timelines
 from labkit.show.picture import Picture
-from labkit.show.report_tables import NS, Run, _between, _unit
+from labkit.show.report_tables import NS, Run, between, clean, unit_of
 from labkit.show.text import t
 
 MOST_TENANTS = 7
@@ -101,12 +101,12 @@ def _rounds(runs: Sequence[Run]) -> Picture:
 def _tail(run: Run, sample: Sample, unit: tuple[str, int]) -> Tail:
     measured = [(float(value) / NS, count) for value, count in sample.exact.items()]
     censored = [(float(value) / NS, count) for value, count in sample.least.items()]
-    p50, p99 = (f"{_between(sample.percentile(Fraction(p, 100)), unit)} {unit[0]}" for p in (50, 99))
+    p50, p99 = (f"{between(sample.percentile(Fraction(p, 100)), unit)} {unit[0]}" for p in (50, 99))
     return Tail(run.name, measured, sorted(censored), p50, p99)
 
 
 def _latency(runs: Sequence[Run]) -> Picture:
-    unit = _unit(runs)
+    unit = unit_of(runs)
     names = {"ttft": t("report.ttft"), "sojourn": t("report.sojourn")}
     panels = [
         (label, [_tail(run, run.measures.sample(name), unit) for run in runs])
@@ -116,7 +116,7 @@ def _latency(runs: Sequence[Run]) -> Picture:
 
 
 def _gaps(runs: Sequence[Run]) -> Picture | None:
-    unit = _unit(runs)
+    unit = unit_of(runs)
     found = {
         name: [_tail(run, run.measures.sample(name), unit) for run in runs]
         for name in ("itl", "chunk_interval")
@@ -132,7 +132,9 @@ def _bars(runs: Sequence[Run]) -> Iterator[tuple[str, str, Mapping[str, float]]]
             if not service.total:
                 continue
             order = sorted(service.amounts, key=lambda name, by=service.amounts: -by[name])
-            parts = {name: float(service.amounts[name] / service.total) for name in order[:MOST_TENANTS]}
+            parts = {
+                clean(name, 24): float(service.amounts[name] / service.total) for name in order[:MOST_TENANTS]
+            }
             rest = order[MOST_TENANTS:]
             if rest:
                 left = sum((service.amounts[name] for name in rest), Fraction(0))

@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Sequence
 
 from labkit.show.picture import Picture
-from labkit.show.report_tables import Section
+from labkit.show.report_tables import Section, printable
 from labkit.show.text import language, t
 
 CSS = """
@@ -60,7 +60,7 @@ def page(
     figures = "".join(f'<figure id="figure-{key}">{picture.html()}</figure>' for key, picture in pictures)
     tables = "".join(_section(place, section) for place, section in zip(places, sections, strict=True))
     said = "".join(f'<p class="faint">{html.escape(line)}</p>' for line in lead)
-    return (
+    return printable(
         f'<!DOCTYPE html>\n<html lang="{lang}"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{shown}</title><style>{CSS}</style></head>\n<body><header><h1>{shown}</h1>{said}</header>\n"

@@ -22,6 +22,7 @@ from labkit.show.tables import Table
 from labkit.show.text import t
 
 NS = 10**9
+LONGEST = 40  # characters of a name from outside
 MOST_PARTS = 12  # tenants in one table
 PERCENTILES = (Fraction(1, 2), Fraction(9, 10), Fraction(99, 100))
 LATENCIES = (
@@ -66,7 +67,7 @@ class Section:
 
 def sections(runs: Sequence[Run], targets: Targets) -> list[Section]:
     """Every table of a report on these runs, in order."""
-    unit = _unit(runs)
+    unit = unit_of(runs)
     parts = [_runs(runs)]
     parts += [_differences(runs)] if len(runs) > 1 else []
     parts += [
@@ -103,12 +104,23 @@ def _exponent(size: float) -> int:
     return int(f"{size:e}".partition("e")[2])
 
 
+def printable(text: str) -> str:
+    """Text in which nothing can drive a terminal or turn its direction; lines stay lines."""
+    return "".join(c if c.isprintable() or c in "\n\u3000" else ascii(c)[1:-1] for c in text)
+
+
+def clean(text: str, longest: int = LONGEST) -> str:
+    """Text from outside on one line: nothing that could break it or drive a terminal, cut to so many characters."""
+    safe = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return safe if len(safe) <= longest else safe[: longest - 1] + "…"
+
+
 def percent(value: Number) -> str:
     """A share with its percent sign."""
     return t("report.undefined") if value is None else f"{number(100 * value)} %"
 
 
-def _unit(runs: Sequence[Run]) -> tuple[str, int]:
+def unit_of(runs: Sequence[Run]) -> tuple[str, int]:
     """ms while the longest sojourn is under ten seconds, else s; and how many of it make a second."""
     longest = max((row.sojourn().ns for run in runs for row in run.measures.requests), default=0)
     return ("ms", 1000) if longest < 10 * NS else ("s", 1)
@@ -118,7 +130,7 @@ def _times(value: Number, unit: tuple[str, int]) -> str:
     return number(None if value is None else value * unit[1])
 
 
-def _between(bounds: Bounds, unit: tuple[str, int]) -> str:
+def between(bounds: Bounds, unit: tuple[str, int]) -> str:
     """A percentile as one number, as 'at least', or as its two bounds."""
     if bounds.low is None:
         return t("report.undefined")
@@ -170,7 +182,7 @@ def _runs(runs: Sequence[Run]) -> Section:
     rows = []
     for run in runs:
         seed = run.header["seed"]
-        title = str(run.header["scenario"].get("title") or "–")
+        title = clean(str(run.header["scenario"].get("title") or "–"), 80)
         cells = [run.name, title, revision(run.header), "–" if seed is None else str(seed)]
         rows.append([*cells, number(run.measures.seconds, 6), number(run.measures.work.rounds)])
     heads = ("run", "scenario", "executor", "seed", "seconds", "rounds")
@@ -238,7 +250,7 @@ def _latency(runs: Sequence[Run], unit: tuple[str, int]) -> Section:
         if not sample.size or (point == "intended" and plain) or (point == "client" and figure in same):
             return None
         where = "both" if figure in same else point
-        percentiles = [_between(sample.percentile(share), unit) for share in (*PERCENTILES, Fraction(1))]
+        percentiles = [between(sample.percentile(share), unit) for share in (*PERCENTILES, Fraction(1))]
         counted = [number(sample.size), number(sample.censored), _mean(sample, unit)]
         return [t(f"report.{figure}"), t(f"report.{where}"), *counted, *percentiles]
 
@@ -272,7 +284,7 @@ def _weights(runs: Sequence[Run], unit: tuple[str, int]) -> Section:
         if key == "itl_mean":
             return [t("report.itl_mean"), gap, number(size), _times(itl.mean(), unit)]
         share = Fraction(99, 100) if key == "itl_high" else Fraction(1)
-        return [t(f"report.{key}"), gap, number(size), _between(itl.percentile(share), unit)]
+        return [t(f"report.{key}"), gap, number(size), between(itl.percentile(share), unit)]
 
     rows = _each(runs, ["tpot_mean", "itl_mean", "itl_high", "itl_max"], cells)
     head = _head(runs, t("report.quantity"), t("report.weight"), t("report.count"), t("report.value"))
@@ -443,7 +455,7 @@ def _tenants(run: Run, many: bool) -> Section:
     tenants = sorted(given[0].amounts, key=lambda name: -given[1].amounts[name])
     shown, rest = tenants[:MOST_PARTS], tenants[MOST_PARTS:]
     head = [t("report.tenant"), *(t(f"report.unit_{s.unit}") for s in given)]
-    rows = [[name, *(_amount(s, [name]) for s in given)] for name in shown]
+    rows = [[clean(name), *(_amount(s, [name]) for s in given)] for name in shown]
     if rest:
         rows.append([t("report.others", count=len(rest)), *(_amount(s, rest) for s in given)])
     rows.append([t("report.total"), *(number(s.total) for s in given)])
@@ -488,12 +500,12 @@ def _slices(runs: Sequence[Run], unit: tuple[str, int]) -> Section:
 
 
 def _slice(part: Slice, unit: tuple[str, int]) -> list[str]:
-    label = t(f"report.by_{part.dimension}", label=part.label)
+    label = t(f"report.by_{part.dimension}", label=clean(part.label))
     if part.dimension == "hit":
         label = t("report.by_hit" if part.label == "hit" else "report.by_no_hit")
     ttft, tpot = part.ttft, part.tpot
     p50, p99 = Fraction(1, 2), Fraction(99, 100)
-    percentiles = [_between(sample.percentile(p), unit) for sample in (ttft, tpot) for p in (p50, p99)]
+    percentiles = [between(sample.percentile(p), unit) for sample in (ttft, tpot) for p in (p50, p99)]
     pooled = _times(pooled_itl(part.requests), unit)
     return [label, number(ttft.size), number(ttft.censored), *percentiles, pooled]
 
@@ -511,7 +523,7 @@ def plain(section: Section) -> str:
         for row in rows
     ]
     parts = [section.table.caption, *lines, *([section.note] if section.note else [])]
-    return "\n".join(parts) + "\n"
+    return printable("\n".join(parts)) + "\n"
 
 
 def _width(text: str) -> int:

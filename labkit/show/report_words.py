@@ -315,6 +315,7 @@ REPORT: dict[str, dict[str, str]] = {
     "report.axis_longer": {"zh": "比这更久的份额", "en": "Share that takes longer"},
     "report.axis_share": {"zh": "份额（%）", "en": "Share (%)"},
     "report.mark_cut": {"zh": "截断处（至少这么久）", "en": "cut off (at least so long)"},
+    "report.always_zero": {"zh": "一直是 0", "en": "always 0"},
     "report.mark_mean": {"zh": "均值", "en": "mean"},
     "report.mark_most": {"zh": "最大", "en": "most"},
     "report.mark_between": {"zh": "截断者使曲线可在其间", "en": "where those cut off may put it"},

@@ -140,7 +140,7 @@ def _met(scenario: Scenario) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Check:
-    """One item of the admission checklist (N01). `reason` is what the engine's refusal says; None: it has no such check.
+    """One item of the admission checklist (N01). `reason` is what the engine's refusal says; None: no such check.
 
     `refused` names who was turned away in a run where only `limit` is tightened, and `before` who was without it.
     """
@@ -184,7 +184,9 @@ def checklist() -> list[Check]:
         tighter[room][field] = value
         refused = _refused(tighter)
         assert {why for _, why in refused} <= {reason}
-        checks.append(Check(item, reason, limit, tuple(name for name, _ in refused), tuple(n for n, _ in before)))
+        checks.append(
+            Check(item, reason, limit, tuple(name for name, _ in refused), tuple(n for n, _ in before))
+        )
     return checks + [Check(item, None, "", (), ()) for item in ("model", "tenant quota", "body")]
 
 

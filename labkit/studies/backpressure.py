@@ -42,7 +42,7 @@ def high_water(buffer: int, made: Fraction | int, delay: Fraction) -> int:
     Pausing takes effect only after what is under way: at the very top that overflows the buffer by r_g·delay. Who
     reads meanwhile makes room, which is not counted on (C21).
     """
-    return buffer - -(-Fraction(made) * delay // 1)  # type: ignore[return-value]
+    return buffer - -(-Fraction(made) * delay // 1)
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,24 @@ class Buffer:
 
 
 def one_reader(
-    made: int = 12, read: int = 4, buffer: int = 64, tokens: int = 95, *, pausing: bool = True
+    made: int = 12,
+    read: int = 4,
+    buffer: int = 64,
+    tokens: int = 95,
+    *,
+    pausing: bool = True,
+    depth: int = 1,
 ) -> Buffer:
     """One request of `tokens` tokens to a reader slower than the server; `pausing`: the `output` link holds.
 
     The engine makes a token every 1/`made` s, the reader takes one every 1/`read` s once it has one. With the link
-    cut the buffer goes on growing beyond its size: the server's memory is the buffer.
+    cut the buffer goes on growing beyond its size: the server's memory is the buffer. At `depth` 2 a round is under
+    way when the buffer is full, and its token comes on top: a pause at the very top overflows by what is in flight.
     """
     document = {
         "schema": "labkit.scenario/1",
         "budget": {"tokens": 1, "seats": 1},
-        "policy": {"backpressure": list(LINKS) if pausing else list(LINKS[1:])},
+        "policy": {"backpressure": list(LINKS) if pausing else list(LINKS[1:]), "pipeline_depth": depth},
         "cost": {"kind": "linear", "per_seat": float(Fraction(1, made))},
         "requests": [
             {
@@ -143,7 +150,11 @@ def chain_document(cut: str | None = None, *, seed: int = 31, count: int = 160) 
     return {
         "schema": "labkit.scenario/1",
         "budget": {"tokens": 256, "seats": 4, "kv_bytes": 256 << 20},
-        "policy": {"max_queue": 8, "margin_seconds": 2, "backpressure": [link for link in LINKS if link != cut]},
+        "policy": {
+            "max_queue": 8,
+            "margin_seconds": 2,
+            "backpressure": [link for link in LINKS if link != cut],
+        },
         "cost": {"kind": "table", "seconds": {str(n): 0.05 for n in range(1, 5)}},
         "requests": requests,
     }

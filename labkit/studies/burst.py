@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from labkit.core.types import NS_PER_SECOND
@@ -36,7 +37,9 @@ def document(segments: Sequence[Segment] = BURST, *, bound: int | None = None, s
         "budget": {"tokens": 1 << 24, "seats": 1},
         "policy": {"max_queue": bound},
         "cost": {"kind": "linear", "per_token": 0.00001},
-        "arrivals": _arrivals(segments, seed, {"kind": "geometric", "mean": 1000}, {"kind": "fixed", "value": 1}),
+        "arrivals": _arrivals(
+            segments, seed, {"kind": "geometric", "mean": 1000}, {"kind": "fixed", "value": 1}
+        ),
     }
 
 
@@ -72,7 +75,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Bounded:
-    """Runs under one queue bound: each share's mean and 95 % interval over runs (None: one run), the runs themselves."""
+    """Runs under one queue bound: each share's mean and 95 % interval over runs (None: one run), and the runs."""
 
     bound: int | None
     on_time: Interval | None
@@ -154,8 +157,9 @@ def queue_bounds(
 ) -> list[Bounded]:
     """The burst under each bound, `runs` times with the same seeds: who is on time, who is late, who is refused.
 
-    By `lindley`, which gives what the engine gives (`outcome`) to the request, and a hundred times as fast. A bound of patience·μ = 200 looks exact: who finds 199 before it waits 2 s in the *mean*, and so about every
-    second time longer. The bound has to leave room for the spread of n services, √n/μ.
+    By `lindley`, which gives what the engine gives (`outcome`) to the request, and a hundred times as fast. A bound
+    of patience·μ = 200 looks exact: who finds 199 before it waits 2 s in the *mean*, and so about every second time
+    longer. The bound has to leave room for the spread of n services, √n/μ.
     """
     told = []
     seeds = [seed_of(load(document(segments, seed=seed)), run) for run in range(runs)]
@@ -179,18 +183,21 @@ def fluid(segments: Sequence[Segment], capacity: Sequence[tuple[Fraction | int, 
     `capacity`: (from when in s, requests a second), the first from 0. What counts is when capacity serves, not when
     it was ordered: a device that is still loading serves nothing.
     """
-    starts, at = [], Fraction(0)
+    starts: list[tuple[Fraction, Fraction]] = []
+    at = Fraction(0)
     for seconds, rate in segments:
         starts.append((at, Fraction(rate)))
         at += seconds
     end = at
-    cuts = sorted({when for when, _ in starts} | {Fraction(when) for when, _ in capacity if when < end} | {end})
+    cuts = sorted(
+        {when for when, _ in starts} | {Fraction(when) for when, _ in capacity if when < end} | {end}
+    )
     path: Path = [(Fraction(0), Fraction(0))]
-    for begin, stop in zip(cuts, cuts[1:], strict=False):
-        rate = [rate for when, rate in starts if when <= begin][-1]
+    for begin, stop in pairwise(cuts):
+        arriving = [rate for when, rate in starts if when <= begin][-1]
         served = Fraction([mu for when, mu in capacity if when <= begin][-1])
         backlog = path[-1][1]
-        slope = rate - served
+        slope = arriving - served
         if backlog + slope * (stop - begin) < 0:
             if backlog:
                 path.append((begin - backlog / slope, Fraction(0)))
@@ -218,7 +225,9 @@ def in_system(scenario: Document, step_seconds: Fraction | int = 1) -> Path:
     return path
 
 
-def paths(segments: Sequence[Segment] = BURST, *, runs: int = 5, seed: int = 22, step_seconds: int = 2) -> list[Path]:
+def paths(
+    segments: Sequence[Segment] = BURST, *, runs: int = 5, seed: int = 22, step_seconds: int = 2
+) -> list[Path]:
     """The number in the system of `runs` runs without a bound, to lay under the fluid line."""
     seeds = [seed_of(load(document(segments, seed=seed)), run) for run in range(runs)]
     return [in_system(document(segments, seed=one), step_seconds) for one in seeds]
@@ -250,7 +259,11 @@ SURGE: tuple[Segment, ...] = ((10, 80), (40, 150), (20, 80))
 
 
 def scale_out(
-    delays: Iterable[int] = (0, 10, 20), *, segments: Sequence[Segment] = SURGE, seed: int = 22, step_seconds: int = 1
+    delays: Iterable[int] = (0, 10, 20),
+    *,
+    segments: Sequence[Segment] = SURGE,
+    seed: int = 22,
+    step_seconds: int = 1,
 ) -> list[ScaleOut]:
     """One seat of μ = 100/s, 80/s with a surge to 150/s, and a second seat ordered as the surge begins.
 
@@ -265,7 +278,9 @@ def scale_out(
             "budget": {"tokens": 2, "seats": 1},
             "cost": {"kind": "table", "seconds": {"1": 0.0025, "2": 0.0025}},
             "capacity_changes": [{"at": ordered, "live_at": ordered + delay, "seats": 2}],
-            "arrivals": _arrivals(segments, seed, {"kind": "fixed", "value": 1}, {"kind": "geometric", "mean": 4}),
+            "arrivals": _arrivals(
+                segments, seed, {"kind": "fixed", "value": 1}, {"kind": "geometric", "mean": 4}
+            ),
         }
         ready = [(0, MU), (ordered + delay, 2 * MU)]
         believed = fluid(segments, [(0, MU), (ordered, 2 * MU)])

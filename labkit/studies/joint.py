@@ -7,6 +7,7 @@ the p99 of the sum. In one run all of it can be counted.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -86,8 +87,7 @@ def _seconds(ns: int) -> Fraction:
 
 def _correlation(pairs: Sequence[tuple[int, int]]) -> float:
     """Pearson's coefficient of W and S; 0 where one of them does not vary."""
-    n = len(pairs)
-    mean_w, mean_s = Fraction(sum(w for w, _ in pairs), n), Fraction(sum(s for _, s in pairs), n)
-    both = sum((w - mean_w) * (s - mean_s) for w, s in pairs)
-    spread = float(sum((w - mean_w) ** 2 for w, _ in pairs) * sum((s - mean_s) ** 2 for _, s in pairs))
-    return float(both) / spread**0.5 if spread else 0.0
+    n, sum_w, sum_s = len(pairs), sum(w for w, _ in pairs), sum(s for _, s in pairs)
+    both = n * sum(w * s for w, s in pairs) - sum_w * sum_s
+    spread = (n * sum(w * w for w, _ in pairs) - sum_w**2) * (n * sum(s * s for _, s in pairs) - sum_s**2)
+    return both / math.sqrt(spread) if spread else 0.0

@@ -23,6 +23,7 @@ from typing import Any
 
 from labkit.core.types import NS_PER_SECOND
 from labkit.measure.fold import Measures
+from labkit.measure.times import Point
 from labkit.scenario.load import load
 from labkit.scenario.run import stream
 
@@ -88,9 +89,9 @@ def observed(document: Document) -> Measures:
 
 def latencies(name: str, fold: Measures, clock: str) -> Latencies:
     """From `clock`, which is "sent" or "intended", to the last delivery (C30)."""
-    point = "client" if clock == "sent" else "intended"
-    seen = [row.sojourn(point) for row in fold.requests]  # type: ignore[arg-type]
-    known = sorted(one.ns for one in seen if one is not None and one.exact)
+    point: Point = "client" if clock == "sent" else "intended"
+    seen = [row.sojourn(point) for row in fold.requests]
+    known = sorted(int(one.ns) for one in seen if one.exact)
     return Latencies(name, clock, tuple(known), len(fold.requests) - len(known))
 
 

@@ -1,4 +1,4 @@
-"""Theory: derivations that a machine checks (`derive(name)`, `derivations()`), and exact laws and samplers of queues (`queueing`).
+"""Theory: derivations that a machine checks (`derive(name)`, `derivations()`), exact laws and samplers of queues.
 
 Stands alone: sympy, mpmath and numpy, nothing else of labkit. Importing this package loads none of them.
 """

@@ -16,7 +16,7 @@ Assume = Mapping[Any, sp.Expr]
 
 def is_zero(expression: sp.Expr) -> bool:
     """Whether the expression is identically zero; False too where sympy cannot tell."""
-    expression = _named(_exponents(_sums(expression)))
+    expression = _named(_exponents(_sums(expression.replace(sp.factorial, _one_less))))
     for simpler in (sp.expand, _together, _powers, sp.simplify):
         expression = simpler(expression)
         if expression == 0:
@@ -40,6 +40,11 @@ def _sums(expression: sp.Expr) -> sp.Expr:
         return made
 
     return expression.replace(lambda e: isinstance(e, sp.Sum), split)
+
+
+def _one_less(n: sp.Expr) -> sp.Expr:
+    """(n + 1)! as (n + 1)·n!."""
+    return sp.expand_func(sp.factorial(n))
 
 
 def _named(expression: sp.Expr) -> sp.Expr:
@@ -77,6 +82,15 @@ def is_nonzero(expression: sp.Expr, assume: Assume) -> bool:
     return _sign(expression, assume) != 0
 
 
+def is_admissible(symbol: sp.Expr, number: sp.Expr, assume: Assume) -> bool:
+    """Whether a number is among those that the assumption on a symbol allows; True where it can't be asked."""
+    allowed = assume.get(symbol)
+    if allowed is None or not number.is_number or len(allowed.free_symbols) != 1:
+        return True
+    [parameter] = allowed.free_symbols
+    return bool(sp.solve(allowed - number, parameter))  # its own assumptions sort out the others
+
+
 def _sign(expression: sp.Expr, assume: Assume) -> int:
     under = sp.factor(sp.together(expression.xreplace(dict(assume))))
     for form in (under, sp.expand(under)):
@@ -112,7 +126,9 @@ def _decays(term: sp.Expr, variable: sp.Symbol, assume: Assume) -> bool:
     return bool(decays)
 
 
-def orders(points: Sequence[sp.Expr], known: Sequence[tuple[sp.Expr, sp.Expr]]) -> Iterator[dict[Any, sp.Expr]]:
+def orders(
+    points: Sequence[sp.Expr], known: Sequence[tuple[sp.Expr, sp.Expr]]
+) -> Iterator[dict[Any, sp.Expr]]:
     """Every way in which the points can lie on a line, ties included, as replacements by positive distances.
 
     `known`: pairs (a, b) with a < b. A constant 0 among the points stays where it is, else the first point does.

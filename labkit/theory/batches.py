@@ -10,12 +10,13 @@ import sympy as sp
 
 from labkit.theory.derivation import Derivation, Step, derivation, step
 from labkit.theory.evaluate import At, Point
-from labkit.theory.rules import Evaluate, Given, Rewrite, Substitute, Telescope
+from labkit.theory.rules import Evaluate, Given, Rewrite, Substitute
+from labkit.theory.rules_sums import Telescope
 from labkit.theory.symbols import Quantity, positive, whole
 
 # ---------------------------------------------------------------- padding
 
-N, I = whole("n", 1), whole("i", 1)
+N, INDEX = whole("n", 1), whole("i", 1)
 LENGTH, LONGEST = sp.IndexedBase("P", nonnegative=True), positive(r"P_{\max}")
 USEFUL, DRAWN, UTILISATION = positive("V"), positive(r"V_{\max}"), positive(r"\eta")
 QUESTION = {N: 3, LENGTH[1]: 64, LENGTH[2]: 64, LENGTH[3]: 256, LONGEST: 256}  # Q31.3
@@ -36,7 +37,7 @@ def padded_attention() -> Derivation:
 def _padded(name: str, power: int, asked: sp.Rational) -> Derivation:
     def points(draw: random.Random) -> Point:
         found = [0, *(draw.randint(1, 30) for _ in range(draw.randint(2, 6)))]
-        return {N: len(found) - 1, LENGTH: found, LONGEST: max(found), I: draw.randint(1, len(found) - 1)}
+        return {N: len(found) - 1, LENGTH: found, LONGEST: max(found), INDEX: draw.randint(1, len(found) - 1)}
 
     def cells(at: At, padded: bool) -> int:
         """Cells of the drawn batch, or those of them that hold a position (a pair of positions)."""
@@ -46,13 +47,14 @@ def _padded(name: str, power: int, asked: sp.Rational) -> Derivation:
             count += len(range(side)) if power == 1 else sum(len(range(side)) for _ in range(side))
         return count
 
-    useful, drawn = sp.Sum(LENGTH[I] ** power, (I, 1, N)), LONGEST**power
+    useful, drawn = sp.Sum(LENGTH[INDEX] ** power, (INDEX, 1, N)), LONGEST**power
     what = ("位置", "positions") if power == 1 else ("位置对", "pairs of positions")
     return derivation(
-        name, "E31.3",
+        name,
+        "E31.3",
         step("useful", Given(), USEFUL, useful),
-        step("drawn", Given(), DRAWN, sp.Sum(drawn, (I, 1, N))),
-        step("padded", Telescope(g=(I - 1) * drawn), DRAWN, N * drawn),
+        step("drawn", Given(), DRAWN, sp.Sum(drawn, (INDEX, 1, N))),
+        step("padded", Telescope(g=(INDEX - 1) * drawn), DRAWN, N * drawn),
         step("ratio", Given(), UTILISATION, USEFUL / DRAWN),
         step("formula", Substitute(using=("useful", "padded")), UTILISATION, useful / (N * drawn)),
         step("asked", Evaluate(values=QUESTION), UTILISATION, asked),
@@ -64,12 +66,14 @@ def _padded(name: str, power: int, asked: sp.Rational) -> Derivation:
             Quantity(DRAWN, "new_tokens", f"填充后的{what[0]}数", f"{what[1]} after padding"),
             Quantity(UTILISATION, "padded_utilisation", "填充利用率", "padded utilisation"),
         ),
-        points=points, source="E31.3, Q31.3",
+        points=points,
+        source="E31.3, Q31.3",
         meanings={
-            USEFUL: lambda at: cells(at, False), DRAWN: lambda at: cells(at, True),
+            USEFUL: lambda at: cells(at, False),
+            DRAWN: lambda at: cells(at, True),
             UTILISATION: lambda at: Fraction(cells(at, False), cells(at, True)),
         },
-    )  # fmt: skip
+    )
 
 
 # ---------------------------------------------------------------- pages
@@ -92,9 +96,14 @@ def live_pages() -> Derivation:
         least, bytes_ = max(shared * page, 1), draw.randint(1, 9)
         workspace = draw.randint(0, 500)
         return {
-            PAGE: page, SHARED: shared, N1: least + draw.randint(0, 60), N2: least + draw.randint(0, 60),
-            TOKEN_BYTES: bytes_, WORKSPACE: workspace, BYTES: workspace + page * bytes_ * draw.randint(1, 9) + draw.randint(0, 40),
-        }  # fmt: skip
+            PAGE: page,
+            SHARED: shared,
+            N1: least + draw.randint(0, 60),
+            N2: least + draw.randint(0, 60),
+            TOKEN_BYTES: bytes_,
+            WORKSPACE: workspace,
+            BYTES: workspace + page * bytes_ * draw.randint(1, 9) + draw.randint(0, 40),
+        }
 
     def held(at: At) -> int:
         """Give every position its physical page and count the different ones."""
@@ -120,7 +129,8 @@ def live_pages() -> Derivation:
     mebibyte = 1 << 20
     sizes = {BYTES: 64 * mebibyte, WORKSPACE: 0, PAGE: 16, TOKEN_BYTES: 65536}
     return derivation(
-        "live_pages", "E31.5",
+        "live_pages",
+        "E31.5",
         step("owned", Given(), PAGES, SHARED + own[0] + own[1]),
         step("once", Rewrite(), PAGES, sp.ceiling(N1 / PAGE) + sp.ceiling(N2 / PAGE) - SHARED),
         lengths("cached", 257, 255, 33),
@@ -139,5 +149,7 @@ def live_pages() -> Derivation:
             Quantity(TOKEN_BYTES, "bytes_per_token", "每词元缓存字节数", "cache bytes of a token", "B"),
             Quantity(FIT, "PagePool", "预算容得下的页数", "pages that the budget holds"),
         ),
-        points=points, meanings={PAGES: held, FIT: fit}, source="E31.5, X2, Q31.5",
-    )  # fmt: skip
+        points=points,
+        meanings={PAGES: held, FIT: fit},
+        source="E31.5, X2, Q31.5",
+    )

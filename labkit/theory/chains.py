@@ -85,7 +85,9 @@ def still_there(arrival_rate: float, service_rate: float, times: Floats | float,
 def ends_now(arrival_rate: float, service_rate: float, times: Floats | float, own: int = 1) -> Floats:
     """The density of T (own=1) or of Wq above 0 (own=0) at t: all but one have ended, and a service ends now."""
     found = seen_by_arrivals(arrival_rate, service_rate)[1 - own :]
-    return np.asarray(service_rate * _poisson(service_rate * np.asarray(times, dtype=float), len(found)) @ found)
+    return np.asarray(
+        service_rate * _poisson(service_rate * np.asarray(times, dtype=float), len(found)) @ found
+    )
 
 
 def _poisson(means: Floats, size: int) -> Floats:

@@ -24,7 +24,7 @@ POINTS = 6
 TOLERANCE = 1e-9  # of meanings in doubles; exact ones must agree exactly
 
 
-class Refused(ValueError):  # noqa: N818
+class Refused(ValueError):
     """A step that does not hold: names the derivation, the step, its rule, and what was expected."""
 
 
@@ -60,7 +60,7 @@ class Derivation:
 
     `name` finds its words; `ledger` are the ids of the chapter's rows that it carries; `points` draws an admissible
     point; `meanings` computes named quantities at a point independently; `assume` says what holds of the symbols
-    (see `algebra`); `source` is the equation or paper.
+    (see `algebra`); `source` is the equation or paper; `samples` is the number of points.
     """
 
     name: str
@@ -71,6 +71,7 @@ class Derivation:
     steps: tuple[Step, ...]
     source: str
     assume: Mapping[Any, sp.Expr]
+    samples: int = POINTS
 
     def __post_init__(self) -> None:
         names = [s.name for s in self.steps]
@@ -141,7 +142,7 @@ class Derivation:
         for at in self._points(fixed):
             try:
                 left, right = value(claim.left, at), value(claim.right, at)
-            except (KeyError, IndexError, ArithmeticError) as why:
+            except (KeyError, IndexError, ArithmeticError, TypeError) as why:
                 raise self._refusal(place, f"it cannot be evaluated: {why}") from why
             error = gap(left, right)
             if claim.relation == "<=" and not less(right, left):
@@ -158,7 +159,7 @@ class Derivation:
         numbers = {k: sp.sympify(v) for k, v in fixed.items()}
         values = {k: value(v, At({}, {})) for k, v in numbers.items() if v.is_number}
         points = []
-        for _ in range(POINTS):
+        for _ in range(self.samples):
             point = dict(self.points(draw))
             for name, number in values.items():
                 if isinstance(name, sp.Indexed):
@@ -226,11 +227,9 @@ def derivation(
     meanings: Mapping[Any, Meaning],
     source: str,
     assume: Mapping[Any, sp.Expr] | None = None,
+    samples: int = POINTS,
 ) -> Derivation:
     """Put a derivation together (see the fields of `Derivation`)."""
     rows = (ledger,) if isinstance(ledger, str) else tuple(ledger)
-    return Derivation(
-        name, rows, tuple(quantities), points, meanings, tuple(steps), source, assume or {}
-    )
-
-
+    quantities = tuple(quantities)
+    return Derivation(name, rows, quantities, points, meanings, steps, source, assume or {}, samples)

@@ -21,7 +21,7 @@ CONTEXT.dps = 20
 QUADRATURE = mpmath.mp.clone()
 QUADRATURE.dps = 13  # fewer nodes; well inside the tolerance of a check
 NEGLIGIBLE = Fraction(1, 10**22)
-MOST_TERMS = 20_000
+MOST_TERMS = 4_000
 
 Number = Any  # int, Fraction or a real of CONTEXT
 Point = Mapping[Any, Any]  # parameter or family (base of an index, name of a function) to number or callable

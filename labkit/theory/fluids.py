@@ -14,13 +14,16 @@ import sympy as sp
 
 from labkit.theory.derivation import Derivation, derivation, step
 from labkit.theory.evaluate import At, Number, Point
-from labkit.theory.rules import Antiderivative, Evaluate, Given, Rearrange, Rewrite, Solve, Substitute
+from labkit.theory.rules import Evaluate, Given, Rearrange, Rewrite, Solve, Substitute
+from labkit.theory.rules_calculus import Antiderivative
 from labkit.theory.symbols import Quantity, positive
 
 T, X = positive("t"), positive("x")
 
 
-def _tank(start: Fraction, rate: Callable[[Fraction], Fraction], until: Fraction, step_: Fraction) -> Fraction:
+def _tank(
+    start: Fraction, rate: Callable[[Fraction], Fraction], until: Fraction, step_: Fraction
+) -> Fraction:
     """The level after `until`, in steps that no change of rate cuts."""
     level, now = start, Fraction(0)
     while now < until:
@@ -42,16 +45,24 @@ def _when(start: Fraction, rate: Fraction, target: Fraction, step_: Fraction) ->
 FAST, SLOW, ROOM = positive("r_g"), positive("r_c"), positive("H_b")
 SURPLUS = positive("g")
 LEVEL, ROUND = sp.Function("B", nonnegative=True), positive(r"\tau")
-FILL, DRAIN, MARK, OVER = positive(r"t_{\mathrm{fill}}"), positive(r"t_{\mathrm{drain}}"), positive("h"), positive("o")
+FILL, DRAIN, MARK, OVER = (
+    positive(r"t_{\mathrm{fill}}"),
+    positive(r"t_{\mathrm{drain}}"),
+    positive("h"),
+    positive("o"),
+)
 
 
 def _buffer(draw: Random) -> Point:
     slow = Fraction(draw.randint(1, 12), 2)
     fast = slow + Fraction(draw.randint(1, 12), 2)
     return {
-        FAST: fast, SLOW: slow, ROOM: fast + Fraction(draw.randint(1, 60)), T: Fraction(draw.randint(1, 20), 4),
+        FAST: fast,
+        SLOW: slow,
+        ROOM: fast + Fraction(draw.randint(1, 60)),
+        T: Fraction(draw.randint(1, 20), 4),
         ROUND: Fraction(draw.randint(1, 4), 4),
-    }  # fmt: skip
+    }
 
 
 @cache
@@ -84,7 +95,8 @@ def buffer() -> Derivation:
     asked = {ROOM: 64, FAST: 12, SLOW: 4}
     quarter = sp.Rational(1, 4)
     return derivation(
-        "buffer", "C21",
+        "buffer",
+        "C21",
         step("level", Given(), LEVEL(T), sp.Integral(net, (X, 0, T))),
         step("line", Antiderivative(f=net * X), LEVEL(T), net * T),
         step("at_full", Evaluate(values={T: FILL}), LEVEL(FILL), net * FILL),
@@ -102,28 +114,44 @@ def buffer() -> Derivation:
         step("mark", Solve(), MARK, ROOM - net * ROUND),
         step("mark_asked", Evaluate(values={**asked, ROUND: quarter}), MARK, 62),
         quantities=(
+            Quantity(T, "seconds", "时间", "time", "s"),
             Quantity(FAST, "tokens_per_second", "生成速率", "rate of generation", "KiB/s"),
             Quantity(SLOW, "tokens_per_second", "消费速率", "rate of the reader", "KiB/s"),
             Quantity(ROOM, "buffer_tokens", "缓冲容量", "capacity of the buffer", "KiB"),
             Quantity(LEVEL, "backlog", "t 时刻的积压", "backlog at t", "KiB"),
             Quantity(FILL, "seconds", "填满时间", "time to fill", "s"),
             Quantity(DRAIN, "seconds", "排空时间", "time to drain", "s"),
-            Quantity(ROUND, "seconds", "轮时：在途的一轮停不下来", "round time: a round in flight cannot be stopped", "s"),
+            Quantity(
+                ROUND,
+                "seconds",
+                "轮时：在途的一轮停不下来",
+                "round time: a round in flight cannot be stopped",
+                "s",
+            ),
             Quantity(OVER, "backlog", "满时才暂停的溢出量", "overflow when paused only at the top", "KiB"),
             Quantity(MARK, "high_water", "高水位", "high-water mark", "KiB"),
         ),
-        points=_buffer, source="C21, Q31.10", assume={FAST: SLOW + SURPLUS},
+        points=_buffer,
+        source="C21, Q31.10",
+        assume={FAST: SLOW + SURPLUS},
         meanings={
-            LEVEL: level, OVER: over, MARK: mark,
+            LEVEL: level,
+            OVER: over,
+            MARK: mark,
             FILL: lambda at: _when(Fraction(0), at[FAST] - at[SLOW], at[ROOM], eighth),
             DRAIN: lambda at: _when(at[ROOM], -at[SLOW], Fraction(0), eighth),
         },
-    )  # fmt: skip
+    )
 
 
 # ---------------------------------------------------------------- burst
 
-IN_BURST, OUT, AFTER, MORE = positive(r"\lambda_b"), positive(r"\mu_b"), positive(r"\lambda_0"), positive(r"\mu_1")
+IN_BURST, OUT, AFTER, MORE = (
+    positive(r"\lambda_b"),
+    positive(r"\mu_b"),
+    positive(r"\lambda_0"),
+    positive(r"\mu_1"),
+)
 LENGTH, DELAY = positive(r"\tau"), positive("d")
 BACKLOG, CLEAR, LATE = positive("Q"), positive(r"t_{\mathrm{clear}}"), positive("Q_d")
 
@@ -142,9 +170,13 @@ def burst() -> Derivation:
         length = Fraction(draw.randint(8, 40), 4)
         more = out + draw.randint(1, 6)
         return {
-            OUT: out, MORE: more, IN_BURST: more + draw.randint(1, 9), AFTER: out - Fraction(draw.randint(1, 7)),
-            LENGTH: length, DELAY: length * Fraction(draw.randint(1, 7), 8),
-        }  # fmt: skip
+            OUT: out,
+            MORE: more,
+            IN_BURST: more + draw.randint(1, 9),
+            AFTER: out - Fraction(draw.randint(1, 7)),
+            LENGTH: length,
+            DELAY: length * Fraction(draw.randint(1, 7), 8),
+        }
 
     def late(at: At) -> Fraction:
         waiting = _tank(Fraction(0), lambda _: at[IN_BURST] - at[OUT], at[DELAY], eighth)
@@ -158,7 +190,8 @@ def burst() -> Derivation:
     first = (IN_BURST - OUT) * DELAY
     gained = (MORE - OUT) * (LENGTH - DELAY)
     return derivation(
-        "burst", "C22",
+        "burst",
+        "C22",
         step("growth", Given(), BACKLOG, sp.Integral(IN_BURST - OUT, (X, 0, LENGTH))),
         step("backlog", Antiderivative(f=(IN_BURST - OUT) * X), BACKLOG, (IN_BURST - OUT) * LENGTH),
         step("backlog_asked", Evaluate(values=asked), BACKLOG, 60),
@@ -167,7 +200,12 @@ def burst() -> Derivation:
         step("clear", Solve(), CLEAR, (IN_BURST - OUT) * LENGTH / (OUT - AFTER)),
         step("clear_asked", Evaluate(values=asked), CLEAR, 12),
         step("loading", Given(), LATE, first + from_then),
-        step("live", Antiderivative(f=(IN_BURST - MORE) * T), LATE, first + (IN_BURST - MORE) * (LENGTH - DELAY)),
+        step(
+            "live",
+            Antiderivative(f=(IN_BURST - MORE) * T),
+            LATE,
+            first + (IN_BURST - MORE) * (LENGTH - DELAY),
+        ),
         step("saved", Rewrite(), LATE, (IN_BURST - OUT) * LENGTH - gained),
         step("less", Substitute(using=("backlog",), back=("backlog",)), LATE, BACKLOG - gained),
         step("late_asked", Evaluate(of="saved", values=asked), LATE, 50),
@@ -178,13 +216,20 @@ def burst() -> Derivation:
             Quantity(BACKLOG, "backlog", "突发留下的积压", "backlog left by the burst"),
             Quantity(AFTER, "arrival_rate", "突发之后的到达率", "arrival rate afterwards", "1/s"),
             Quantity(CLEAR, "seconds", "消退时间", "time to clear it", "s"),
-            Quantity(DELAY, "live_at", "扩容从下单到生效的时间", "from ordering capacity to its being live", "s"),
-            Quantity(MORE, "service_rate", "扩容生效后的完成速率", "rate of completions once it is live", "1/s"),
+            Quantity(
+                DELAY, "live_at", "扩容从下单到生效的时间", "from ordering capacity to its being live", "s"
+            ),
+            Quantity(
+                MORE, "service_rate", "扩容生效后的完成速率", "rate of completions once it is live", "1/s"
+            ),
             Quantity(LATE, "backlog", "扩容时留下的积压", "backlog left with the late capacity"),
         ),
-        points=points, source="C22",
+        points=points,
+        source="C22",
         assume={OUT: AFTER + positive("e")},
         meanings={
-            BACKLOG: backlog, LATE: late, CLEAR: lambda at: _when(backlog(at), at[AFTER] - at[OUT], Fraction(0), eighth),
+            BACKLOG: backlog,
+            LATE: late,
+            CLEAR: lambda at: _when(backlog(at), at[AFTER] - at[OUT], Fraction(0), eighth),
         },
-    )  # fmt: skip
+    )

@@ -13,18 +13,9 @@ import sympy as sp
 from labkit.theory import chains
 from labkit.theory.derivation import Derivation, Step, derivation, step
 from labkit.theory.evaluate import NEGLIGIBLE, At, Meaning, Number, Point, real
-from labkit.theory.rules import (
-    Cite,
-    Differentiate,
-    Evaluate,
-    Given,
-    Induct,
-    Rearrange,
-    Rewrite,
-    Solve,
-    Substitute,
-    Telescope,
-)
+from labkit.theory.rules import Cite, Evaluate, Given, Rearrange, Rewrite, Solve, Substitute
+from labkit.theory.rules_calculus import Differentiate
+from labkit.theory.rules_sums import Induct, Telescope
 from labkit.theory.symbols import ARRIVAL_RATE as LAM
 from labkit.theory.symbols import LAMBDA, MU, RHO, STABLE, Quantity, positive, whole
 from labkit.theory.symbols import SERVICE_RATE as M
@@ -90,7 +81,8 @@ def stationary_law() -> Derivation:
     """
     balance = (LAM * PI[N], M * PI[N + 1])
     return derivation(
-        "stationary_law", "E31.9",
+        "stationary_law",
+        "E31.9",
         step("empty", Given(), LAM * PI[0], M * PI[1]),
         step("state", Given(), (LAM + M) * PI[N + 1], LAM * PI[N] + M * PI[N + 2]),
         step("balance", Induct(index=N, using=("empty",)), *balance),
@@ -106,9 +98,19 @@ def stationary_law() -> Derivation:
         step("mean", Given(), INSIDE, sp.Sum(N * PI[N], (N, 0, sp.oo))),
         step("mean_put", Substitute(using=("law",)), INSIDE, sp.Sum(N * (1 - R) * R**N, (N, 0, sp.oo))),
         step("inside", Telescope(g=-(R**N) * (N + R / (1 - R))), INSIDE, R / (1 - R)),
-        quantities=(LAMBDA, MU, RHO, PI_Q, INSIDE_Q),
-        points=rates, meanings=MEANINGS, source="E31.9, Q31.7", assume=STABLE,
-    )  # fmt: skip
+        quantities=(
+            Quantity(N, "load", "系统内的请求数", "number of requests inside"),
+            LAMBDA,
+            MU,
+            RHO,
+            PI_Q,
+            INSIDE_Q,
+        ),
+        points=rates,
+        meanings=MEANINGS,
+        source="E31.9, Q31.7",
+        assume=STABLE,
+    )
 
 
 @cache
@@ -116,7 +118,8 @@ def waiting_number() -> Derivation:
     """Q31.7: the mean number waiting is L_q = L − ρ = ρ²/(1−ρ). Source: exercise 31.7."""
     source, tail = stationary_law(), sp.Sum(N * (1 - R) * R ** (N + 1), (N, 0, sp.oo))
     return derivation(
-        "waiting_number", "E31.9",
+        "waiting_number",
+        "E31.9",
         step("law", Cite(source=source, step="law"), PI[N], (1 - R) * R**N),
         step("mean", Given(), WAITING, sp.Sum(N * PI[N + 1], (N, 0, sp.oo))),
         step("put", Substitute(using=("law",), at={"law": {N: N + 1}}), WAITING, tail),
@@ -124,9 +127,18 @@ def waiting_number() -> Derivation:
         step("inside", Cite(source=source, step="inside"), INSIDE, R / (1 - R)),
         step("less", Rewrite(of="waiting"), WAITING, R / (1 - R) - R),
         step("busy", Substitute(using=("inside",), back=("inside",)), WAITING, INSIDE - R),
-        quantities=(RHO, PI_Q, INSIDE_Q, Quantity(WAITING, "load", "平均等待人数", "mean number waiting")),
-        points=rates, meanings=MEANINGS, source="Q31.7", assume=STABLE,
-    )  # fmt: skip
+        quantities=(
+            Quantity(N, "load", "系统内的请求数", "number of requests inside"),
+            RHO,
+            PI_Q,
+            INSIDE_Q,
+            Quantity(WAITING, "load", "平均等待人数", "mean number waiting"),
+        ),
+        points=rates,
+        meanings=MEANINGS,
+        source="Q31.7",
+        assume=STABLE,
+    )
 
 
 @cache
@@ -140,7 +152,8 @@ def mean_times() -> Derivation:
         return step(name, Evaluate(of=of, values=X4[place]), left, sp.Rational(milliseconds, 1000))
 
     return derivation(
-        "mean_times", ("E31.10", "X4"),
+        "mean_times",
+        ("E31.10", "X4"),
         step("inside", Cite(source=stationary_law(), step="inside"), INSIDE, R / (1 - R)),
         step("little", Given(), INSIDE, LAM * SOJOURN),
         step("solved", Rearrange(factor=-1 / LAM), SOJOURN, INSIDE / LAM),
@@ -157,8 +170,11 @@ def mean_times() -> Derivation:
         numbers("wait_80", "common", 0, WAIT, 40),
         numbers("wait_95", "common", 1, WAIT, 190),
         quantities=(LAMBDA, MU, RHO, INSIDE_Q, SOJOURN_Q, WAIT_Q),
-        points=rates, meanings=MEANINGS, source="E31.10, X4", assume=STABLE,
-    )  # fmt: skip
+        points=rates,
+        meanings=MEANINGS,
+        source="E31.10, X4",
+        assume=STABLE,
+    )
 
 
 @cache
@@ -168,6 +184,8 @@ def price() -> Derivation:
     def mean(at: At, arrival: Number) -> Number:
         """Mean of (n+1)/μ over levels found by flow balance one from the other and scaled to 1; many digits."""
         ratio = real(arrival) / real(at[M])
+        if ratio >= 1:
+            raise ArithmeticError(f"no mean at a load of {ratio}")
         share, total, weight = real(1), real(0), real(0)
         n = 0
         while share > real(NEGLIGIBLE):
@@ -177,7 +195,8 @@ def price() -> Derivation:
     nearer = M - (M - LAM) / 4
     asked = {LAM: 80, M: 100}
     return derivation(
-        "price", "N07",
+        "price",
+        "N07",
         step("mean", Given(), MEAN(LAM), 1 / (M - LAM)),
         step("slope", Differentiate(by=LAM), sp.Derivative(MEAN(LAM), LAM), 1 / (M - LAM) ** 2),
         step("quarter", Evaluate(of="mean", values={LAM: nearer}), MEAN(nearer), 4 / (M - LAM)),
@@ -185,8 +204,14 @@ def price() -> Derivation:
         step("asked", Evaluate(values=asked), MEAN(95), 4 * MEAN(80)),
         step("growth", Given(), GROWTH, nearer / LAM - 1),
         step("load", Evaluate(values=asked), GROWTH, sp.Rational(3, 16)),
-        quantities=(LAMBDA, MU, Quantity(MEAN, "sojourn", "平均逗留时间", "mean sojourn time", "s"),
-                    Quantity(GROWTH, "arrival_rate", "到达率增加的比例", "by what share the load grows")),
-        points=rates, source="N07", assume=STABLE,
+        quantities=(
+            LAMBDA,
+            MU,
+            Quantity(MEAN, "sojourn", "平均逗留时间", "mean sojourn time", "s"),
+            Quantity(GROWTH, "arrival_rate", "到达率增加的比例", "by what share the load grows"),
+        ),
+        points=rates,
+        source="N07",
+        assume=STABLE,
         meanings={MEAN: mean, GROWTH: lambda at: ((at[M] - at[LAM]) * Fraction(3, 4)) / at[LAM]},
-    )  # fmt: skip
+    )

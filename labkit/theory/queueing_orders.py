@@ -7,11 +7,12 @@ matter, and `Lifetime` computes the law of such a lifetime by uniformisation, to
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from labkit.theory.queueing import MM1, load, positive, quantile
+from labkit.theory.queueing import MM1, erlang_b, load, positive, quantile
 from labkit.theory.queueing_laws import Floats
 
 NEGLIGIBLE = 1e-12  # probability that a truncation may leave out
@@ -181,6 +182,17 @@ class FiniteRoom:
         n = np.arange(self.room)
         mu = self.service_rate
         return Lifetime(seen, np.zeros(self.room), np.where(n > 0, mu, 0.0), np.where(n > 0, 0.0, mu))
+
+
+def losses(mean_customers: float, rooms: Iterable[int]) -> list[tuple[int, float, float]]:
+    """N06: what two queues with the same mean number in the system, without a limit, lose at each limit.
+
+    One is M/M/1 with rho/(1 - rho) = `mean_customers` (E31.9), the other has a server for everyone, so that their
+    number is Poisson and the loss Erlang's B. Rows: room, share lost by the first, by the second.
+    """
+    positive(mean_customers=mean_customers)
+    rho = mean_customers / (1 + mean_customers)
+    return [(room, FiniteRoom(rho, 1.0, room).loss, erlang_b(mean_customers, room)) for room in rooms]
 
 
 @dataclass(frozen=True)

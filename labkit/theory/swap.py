@@ -10,7 +10,8 @@ import sympy as sp
 
 from labkit.theory.derivation import Derivation, derivation, step
 from labkit.theory.evaluate import At, Number, Point, plus, power, times
-from labkit.theory.rules import Differentiate, Evaluate, Given, Rearrange, Solve, Substitute
+from labkit.theory.rules import Evaluate, Given, Rearrange, Solve, Substitute
+from labkit.theory.rules_calculus import Differentiate
 from labkit.theory.symbols import Quantity, positive
 
 N = positive("n")
@@ -26,9 +27,15 @@ def _points(draw: Random) -> Point:
     bytes_, share = Fraction(draw.randint(1, 4)), Fraction(draw.randint(2, 6), 2)
     hidden, busy = Fraction(draw.randint(1, 9), 10), Fraction(draw.randint(1, 5), 50)
     return {
-        BYTES: bytes_, LINK: link, SYNC: Fraction(draw.randint(1, 9), 2), SHARE: share, HIDDEN: hidden, BUSY: busy,
-        PER_TOKEN: 2 * bytes_ * max(share, Fraction(1)) / link + busy + Fraction(draw.randint(1, 9), 10), N: Fraction(draw.randint(1, 40)),
-    }  # fmt: skip
+        BYTES: bytes_,
+        LINK: link,
+        SYNC: Fraction(draw.randint(1, 9), 2),
+        SHARE: share,
+        HIDDEN: hidden,
+        BUSY: busy,
+        PER_TOKEN: 2 * bytes_ * max(share, Fraction(1)) / link + busy + Fraction(draw.randint(1, 9), 10),
+        N: Fraction(draw.randint(1, 40)),
+    }
 
 
 def _transfer(at: At, n: Number, share: Number = 1, hidden: Number = 0) -> Number:
@@ -68,32 +75,39 @@ def crossover() -> Derivation:
     """
     asked = {PER_TOKEN: sp.Rational(1, 1000), BYTES: 65536, LINK: 655_360_000, SYNC: sp.Rational(32, 1000)}
     return derivation(
-        "crossover", "C27",
+        "crossover",
+        "C27",
         step("recompute", Given(), RECOMPUTE(N), PER_TOKEN * N),
         step("swap", Given(), SWAP(N), 2 * BYTES * N / LINK + SYNC),
         step("even", Given(), RECOMPUTE(EVEN), SWAP(EVEN)),
         step(
-            "costs", Substitute(using=("recompute", "swap"), at={"recompute": {N: EVEN}, "swap": {N: EVEN}}),
-            PER_TOKEN * EVEN, 2 * BYTES * EVEN / LINK + SYNC,
+            "costs",
+            Substitute(using=("recompute", "swap"), at={"recompute": {N: EVEN}, "swap": {N: EVEN}}),
+            PER_TOKEN * EVEN,
+            2 * BYTES * EVEN / LINK + SYNC,
         ),
         step("crossover", Solve(), EVEN, SYNC / (PER_TOKEN - 2 * BYTES / LINK)),
         step("asked", Evaluate(values=asked), EVEN, 40),
         quantities=(
-            *VICTIM_Q, Quantity(RECOMPUTE, "recompute", "重算成本", "cost of recomputing", "s"),
+            *VICTIM_Q,
+            Quantity(RECOMPUTE, "recompute", "重算成本", "cost of recomputing", "s"),
             Quantity(SWAP, "swap", "换出并换入的成本", "cost of swapping out and in", "s"),
             Quantity(EVEN, "cheapest", "两者相等处的位置数", "positions at which both cost the same"),
         ),
-        points=_points, source="C27", assume={PER_TOKEN: 2 * BYTES / LINK + positive("e")},
+        points=_points,
+        source="C27",
+        assume={PER_TOKEN: 2 * BYTES / LINK + positive("e")},
         meanings={
-            RECOMPUTE: lambda at, n: at[PER_TOKEN] * n, SWAP: lambda at, n: _transfer(at, n) + at[SYNC],
+            RECOMPUTE: lambda at, n: at[PER_TOKEN] * n,
+            SWAP: lambda at, n: _transfer(at, n) + at[SYNC],
             EVEN: lambda at: _crossing(at, 1, 0, 0),
         },
-    )  # fmt: skip
+    )
 
 
 @cache
 def crossover_shift() -> Derivation:
-    """C27: what moves the crossover: k users of the link, a hidden share φ of the transfer, o seconds a position on return.
+    """C27: what moves the crossover: k users of the link, a hidden share φ, o seconds a position on return.
 
     n* = C_s/(r − 2βk(1−φ)/b − o): it grows with k and o and falls with φ. Source: chapter 31.6.
     """
@@ -102,25 +116,48 @@ def crossover_shift() -> Derivation:
     burden = 2 * BYTES * SHARE * (1 - HIDDEN) / LINK * moved + SYNC + BUSY * moved
     plain = PER_TOKEN - 2 * BYTES / LINK
     return derivation(
-        "crossover_shift", "C27",
+        "crossover_shift",
+        "C27",
         step("burdened", Given(), PER_TOKEN * moved, burden),
         step("shifted", Rearrange(factor=1 / crowded), moved, SYNC / crowded),
         step(
-            "contention", Differentiate(by=SHARE), sp.Derivative(moved, SHARE),
+            "contention",
+            Differentiate(by=SHARE),
+            sp.Derivative(moved, SHARE),
             2 * BYTES * (1 - HIDDEN) / LINK * SYNC / crowded**2,
         ),
         step(
-            "overlap", Differentiate(of="shifted", by=HIDDEN), sp.Derivative(moved, HIDDEN),
+            "overlap",
+            Differentiate(of="shifted", by=HIDDEN),
+            sp.Derivative(moved, HIDDEN),
             -2 * BYTES * SHARE / LINK * SYNC / crowded**2,
         ),
         step("return", Differentiate(of="shifted", by=BUSY), sp.Derivative(moved, BUSY), SYNC / crowded**2),
-        step("alone", Evaluate(of="shifted", values={SHARE: 1, HIDDEN: 0, BUSY: 0}), SHIFTED(1, 0, 0), SYNC / plain),
-        quantities=(
-            *VICTIM_Q, Quantity(SHARE, "contention", "同时使用链路的个数", "users of the link"),
-            Quantity(HIDDEN, "overlap", "被其他计算遮住的传输份额", "share of the transfer hidden by other work"),
-            Quantity(BUSY, "return_seconds", "恢复时每个位置占用设备的时间", "device time a position on return", "s"),
-            Quantity(SHIFTED, "cheapest", "此时两者相等处的位置数", "positions at which both then cost the same"),
+        step(
+            "alone",
+            Evaluate(of="shifted", values={SHARE: 1, HIDDEN: 0, BUSY: 0}),
+            SHIFTED(1, 0, 0),
+            SYNC / plain,
         ),
-        points=_points, source="C27", meanings={SHIFTED: _crossing},
+        quantities=(
+            *VICTIM_Q,
+            Quantity(SHARE, "contention", "同时使用链路的个数", "users of the link"),
+            Quantity(
+                HIDDEN, "overlap", "被其他计算遮住的传输份额", "share of the transfer hidden by other work"
+            ),
+            Quantity(
+                BUSY,
+                "return_seconds",
+                "恢复时每个位置占用设备的时间",
+                "device time a position on return",
+                "s",
+            ),
+            Quantity(
+                SHIFTED, "cheapest", "此时两者相等处的位置数", "positions at which both then cost the same"
+            ),
+        ),
+        points=_points,
+        source="C27",
+        meanings={SHIFTED: _crossing},
         assume={PER_TOKEN: 2 * BYTES * SHARE / LINK + BUSY + positive("e"), HIDDEN: 1 / (1 + positive("f"))},
-    )  # fmt: skip
+    )

@@ -41,7 +41,11 @@ def positive(name: str) -> sp.Symbol:
 
 def whole(name: str, least: int = 0) -> sp.Symbol:
     """An integer symbol, nonnegative or (`least=1`) positive."""
-    return sp.Symbol(name, integer=True, positive=True) if least else sp.Symbol(name, integer=True, nonnegative=True)
+    return (
+        sp.Symbol(name, integer=True, positive=True)
+        if least
+        else sp.Symbol(name, integer=True, nonnegative=True)
+    )
 
 
 class Reached(sp.Function):
@@ -63,6 +67,10 @@ class Reached(sp.Function):
     def _latex(self, printer: Any) -> str:
         a, t = map(printer.doprint, self.args)
         return rf"\mathbf{{1}}\{{{a} \le {t}\}}"
+
+    def _sympystr(self, printer: Any) -> str:
+        a, t = map(printer.doprint, self.args)
+        return f"1({a} ≤ {t})"
 
 
 class Within(sp.Function):
@@ -87,6 +95,10 @@ class Within(sp.Function):
         a, t, c = map(printer.doprint, self.args)
         return rf"\mathbf{{1}}\{{{a} \le {t} < {c}\}}"
 
+    def _sympystr(self, printer: Any) -> str:
+        a, t, c = map(printer.doprint, self.args)
+        return f"1({a} ≤ {t} < {c})"
+
 
 class Exceeds(sp.Function):
     """1{x > y}. `Exceeds(x, y)`."""
@@ -107,6 +119,10 @@ class Exceeds(sp.Function):
     def _latex(self, printer: Any) -> str:
         x, y = map(printer.doprint, self.args)
         return rf"\mathbf{{1}}\{{{x} > {y}\}}"
+
+    def _sympystr(self, printer: Any) -> str:
+        x, y = map(printer.doprint, self.args)
+        return f"1({x} > {y})"
 
 
 def _decided(yes: bool | None, no: bool | None) -> sp.Expr | None:

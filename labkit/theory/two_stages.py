@@ -12,8 +12,9 @@ import sympy as sp
 
 from labkit.theory import chains
 from labkit.theory.derivation import Derivation, derivation, step
-from labkit.theory.evaluate import At, Number, Point
-from labkit.theory.rules import Antiderivative, Evaluate, Given, Rewrite, Solve, Substitute
+from labkit.theory.evaluate import At, Point
+from labkit.theory.rules import Evaluate, Given, Rewrite, Solve, Substitute
+from labkit.theory.rules_calculus import Antiderivative
 from labkit.theory.symbols import Quantity, positive
 
 T, X, LEVEL = positive("t"), positive("x"), positive("u")
@@ -67,27 +68,37 @@ def comonotone() -> Derivation:
 
     split = sp.log(100) / A + sp.log(100) / B
     return derivation(
-        "comonotone", "C19",
+        "comonotone",
+        "C19",
         step("together", Given(), T, -sp.log(LEVEL) / A - sp.log(LEVEL) / B),
         step("level", Solve(), LEVEL, sp.exp(-T / (1 / A + 1 / B))),
         step("at_p99", Evaluate(of="together", values={LEVEL: HUNDREDTH, T: Q_SUM}), Q_SUM, split),
         step("first", Given(), Q_FIRST, sp.log(100) / A),
         step("second", Given(), Q_SECOND, sp.log(100) / B),
-        step("added", Substitute(of="at_p99", using=("first", "second"), back=("first", "second")), Q_SUM, Q_FIRST + Q_SECOND),
+        step(
+            "added",
+            Substitute(of="at_p99", using=("first", "second"), back=("first", "second")),
+            Q_SUM,
+            Q_FIRST + Q_SECOND,
+        ),
         step("asked", Evaluate(values={Q_FIRST: 100, Q_SECOND: 200}), Q_SUM, 300),
         quantities=(
-            *RATES_Q, Quantity(T, "sojourn", "两段之和", "the sum of both", "ms"),
+            *RATES_Q,
+            Quantity(T, "sojourn", "两段之和", "the sum of both", "ms"),
             Quantity(LEVEL, "probability", "和超过 t 的概率", "probability that the sum exceeds t"),
             Quantity(Q_FIRST, "wait", "第一段的 p99", "99th percentile of the first stage", "ms"),
-            Quantity(Q_SECOND, "service", "第二段的 p99", "99th percentile of the second stage", "ms"), Q_SUM_Q,
+            Quantity(Q_SECOND, "service", "第二段的 p99", "99th percentile of the second stage", "ms"),
+            Q_SUM_Q,
         ),
-        points=_points, source="C19, Q31.8",
+        points=_points,
+        source="C19, Q31.8",
         meanings={
             LEVEL: lambda at: level(at, float(at[T])),
             Q_SUM: lambda at: _border(lambda t: level(at, t) > 0.01, 0, 2000),
-            Q_FIRST: lambda at: single(at, 0), Q_SECOND: lambda at: single(at, 1),
+            Q_FIRST: lambda at: single(at, 0),
+            Q_SECOND: lambda at: single(at, 1),
         },
-    )  # fmt: skip
+    )
 
 
 @cache
@@ -110,11 +121,14 @@ def independent() -> Derivation:
     half = 2 * sp.exp(-A * T / 2) - sp.exp(-A * T)
     root = 1 - 3 * sp.sqrt(11) / 10
     return derivation(
-        "independent", "C19",
+        "independent",
+        "C19",
         step("convolution", Given(), TAIL(T, B), convolved),
         step(
-            "integral", Antiderivative(f=-A * sp.exp(-B * T) * sp.exp(-(A - B) * X) / (A - B)),
-            TAIL(T, B), sp.exp(-A * T) + A * (sp.exp(-B * T) - sp.exp(-A * T)) / (A - B),
+            "integral",
+            Antiderivative(f=-A * sp.exp(-B * T) * sp.exp(-(A - B) * X) / (A - B)),
+            TAIL(T, B),
+            sp.exp(-A * T) + A * (sp.exp(-B * T) - sp.exp(-A * T)) / (A - B),
         ),
         step("tail", Rewrite(), TAIL(T, B), closed),
         step("half", Evaluate(values={B: A / 2}), TAIL(T, A / 2), half),
@@ -126,9 +140,23 @@ def independent() -> Derivation:
         step("quantile", Solve(), Q_SUM, -2 * sp.log(root) / A),
         step("asked", Evaluate(values={A: SLOW}), Q_SUM, -200 * sp.log(root) / sp.log(100)),
         quantities=(
-            *RATES_Q, Quantity(TAIL, "sojourn", "两段之和的尾概率", "tail of the sum"),
-            Quantity(FACTOR, "probability", "第二段超过 p99 的概率", "probability that the second stage alone exceeds it"), Q_SUM_Q,
+            Quantity(T, "seconds", "时间", "time", "ms"),
+            *RATES_Q,
+            Quantity(TAIL, "sojourn", "两段之和的尾概率", "tail of the sum"),
+            Quantity(
+                FACTOR,
+                "probability",
+                "第二段超过 p99 的概率",
+                "probability that the second stage alone exceeds it",
+            ),
+            Q_SUM_Q,
         ),
-        points=_points, source="C19, Q31.8", assume={FACTOR: 1 / (1 + positive("d"))},
-        meanings={TAIL: lambda at, t, second: chains.two_stages_tail(float(at[A]), float(second), float(t)), Q_SUM: p99, FACTOR: lambda at: math.exp(-float(at[A]) * p99(at) / 2)},
-    )  # fmt: skip
+        points=_points,
+        source="C19, Q31.8",
+        assume={FACTOR: 1 / (1 + positive("d"))},
+        meanings={
+            TAIL: lambda at, t, second: chains.two_stages_tail(float(at[A]), float(second), float(t)),
+            Q_SUM: p99,
+            FACTOR: lambda at: math.exp(-float(at[A]) * p99(at) / 2),
+        },
+    )

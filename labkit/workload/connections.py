@@ -15,7 +15,8 @@ class Connections:
     A request whose time has come while all are busy is sent, in order, when one is free: its arrival is then the
     time of sending, and `Client.intended_ns` keeps the time that was meant. Latency from there counts the wait in
     the client's own queue; from the sending it does not (C30, coordinated omission). A deadline is a point in time
-    and stays where it is. With one connection an open loop is as shy as a closed one.
+    and stays where it is. With one connection an open loop is as shy as a closed one. What is still in the client
+    when an observation ends was never sent, and no journal knows of it.
     """
 
     def __init__(self, source: Source, count: int) -> None:

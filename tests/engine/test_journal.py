@@ -110,7 +110,7 @@ def test_the_schema_as_shipped_says_the_same_to_a_general_validator():
     assert {"release", "preempt", "swap_out", "swap_in", "deliver", "pause", "resume", "cancel"} <= set(seen)
 
 
-OPTIONAL = {"wake": {"at", "seats"}, "submit": {"intended"}, "token": {"token", "text"}}
+OPTIONAL = {"wake": {"at", "seats"}, "submit": {"intended"}, "token": {"token", "text"}, "round": {"end", "lost"}}
 
 
 def test_every_kind_of_event_is_in_the_schema_and_closed():
@@ -448,7 +448,9 @@ class Ledger:
         self.host: dict[str, int] = {}
         self.tokens: Counter[str] = Counter()
         self.delivered: Counter[str] = Counter()
-        self.items: list = []
+        self.depth = header["scenario"].get("policy", {}).get("pipeline_depth", 1)
+        self.plans: dict[int, list] = {}
+        self.held: set[tuple[int, int]] = set()  # given back while a round in flight or a swap may touch them
         self.seen: Counter[str] = Counter()
 
     @property
@@ -485,6 +487,7 @@ class Ledger:
         for page, generation in event["pages"]:
             assert generation == self.newest.get(page, -1) + 1, "law 5: each taking is the next generation"
             assert not self.holders[page, generation - 1], "law 7: taken while it is held"
+            assert (page, generation - 1) not in self.held, "law 5: taken before it has retired"
             self.newest[page] = generation
             self._hold(event["id"], (page, generation))
         assert self.pool is None or self.owned <= self.pool
@@ -500,10 +503,20 @@ class Ledger:
         for ref in refs:
             assert self.holders[ref] > 0, "law 7: released twice"
             self.holders[ref] -= 1
-        self.tables[event["id"]] = []
+        name = event["id"]
+        in_flight = any(item[0] == name for items in self.plans.values() for item in items)
+        if self.depth == 2 and (in_flight or name in self.host):
+            self.held |= {ref for ref in refs if not self.holders[ref]}
+        self.tables[name] = []
+
+    def on_retire(self, event: dict) -> None:
+        self.held.remove((event["page"], event["generation"]))
 
     def on_preempt(self, event: dict) -> None:
-        assert self.state[event["id"]] == "active"
+        if self.depth == 2 and event["for"] == event["id"]:
+            self.host.pop(event["id"], None)  # its round or its swap is lost
+        else:
+            assert self.state[event["id"]] == "active"
         assert self.state[event["for"]] in ("active", "waiting", "leaving")
         self.state[event["id"]] = "leaving"
         self.preemptions[event["id"]] += 1
@@ -516,17 +529,21 @@ class Ledger:
         assert self.host.pop(event["id"]) == event["bytes"], "law 7: what comes back is what left"
 
     def on_plan(self, event: dict) -> None:
-        self.items = event["items"]
+        self.plans[event["round"]] = event["items"]
 
     def on_round(self, event: dict) -> None:
-        assert event["pages_in_use"] == self.owned
+        assert self.depth == 2 or event["pages_in_use"] == self.owned
         assert event["pages_reserved"] >= event["pages_in_use"]
         assert self.pool is None or event["pages_reserved"] <= self.pool
-        for name, new, context, _ in self.items:
+        for name, new, context, _ in self.plans.pop(event["round"]):
+            if self.depth == 2 and (self.state[name] != "active" or context != self.context[name]):
+                self.seen["wasted"] += 1
+                continue
             assert self.state[name] == "active"
             assert context == self.context[name], "law 2: a round goes on where the last one ended"
             self.context[name] = end = context + new
-            assert len(self.tables[name]) == -(-end // self.page_tokens), (
+            pages = -(-end // self.page_tokens)
+            assert len(self.tables[name]) == pages or (self.depth == 2 and len(self.tables[name]) > pages), (
                 "law 7: as many pages as positions need"
             )
             self.filled |= set(self.tables[name][: end // self.page_tokens])
@@ -560,6 +577,7 @@ class Ledger:
         if self.seen["until"]:
             return
         assert not self.owned
+        assert not self.held, "law 7: all that was held back has retired"
         assert not self.host
         assert set(self.state.values()) <= ENDS
         for name, state in self.state.items():

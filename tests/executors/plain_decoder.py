@@ -28,9 +28,9 @@ def small(dtype: torch.dtype = torch.float64, config: ModelConfig = SMALL) -> Lo
 class PlainDecoder:
     """Logits after a whole row of tokens, each time from the start."""
 
-    def __init__(self, loaded: Loaded) -> None:
+    def __init__(self, loaded: Loaded, dtype: torch.dtype = torch.float64) -> None:
         self.config = loaded.config
-        self.weights = dict(loaded.model.state_dict())
+        self.weights = {name: weight.to(dtype) for name, weight in loaded.model.state_dict().items()}
         self._known: dict[tuple[int, ...], torch.Tensor] = {}
 
     def logits(self, ids: list[int]) -> torch.Tensor:

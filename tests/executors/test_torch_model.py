@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -136,7 +137,7 @@ def test_time_goes_on_by_what_rounds_take_and_idle_time_is_skipped(clocked):
     assert rounds == [(0, 7000), (7000, 1000), (s, 6000), (s + 6000, 1000)]
 
 
-def test_a_round_in_flight_counts_from_the_end_of_the_one_before(clocked, monkeypatch):
+def test_rounds_launched_ahead_have_their_own_time(clocked, monkeypatch):
     monkeypatch.setattr(f"{__name__}.LOADED", clocked)
     driven = Driven()
     driven.step("A", "B")  # 9 positions
@@ -145,6 +146,19 @@ def test_a_round_in_flight_counts_from_the_end_of_the_one_before(clocked, monkey
     driven.step("B")
     assert driven.accept()[1].seconds_ns == 2000
     assert driven.accept()[1].seconds_ns == 1000
+
+
+def test_a_round_in_flight_counts_from_the_end_of_the_one_before(clocked, monkeypatch):
+    """As on a GPU: launching returns at once, and a round is over when its event says so."""
+    monkeypatch.setattr(f"{__name__}.LOADED", clocked)
+    driven = Driven()
+    for started, ended in ((1000, 10_000), (2000, 13_000)):
+        driven.step("A", "B")
+        launched = driven.executor._running[-1]
+        launched.started, launched.ended = started, None
+        synchronize = partial(setattr, clocked.model, "now", ended)
+        launched.event = SimpleNamespace(synchronize=synchronize)
+    assert [driven.accept()[1].seconds_ns for _ in range(2)] == [9000, 3000]
 
 
 # ------------------------------------------------------------------------------------------------ swap, memory
@@ -176,7 +190,7 @@ def test_swapped_pages_are_let_go(monkeypatch, cancel_at):
     assert [event["id"] for event in events(done, "swap_out")] == ["A"]
     assert len(events(done, "swap_in")) == (cancel_at is None)
     (executor,) = made
-    assert (executor._host, executor._requests, executor.pages.moves) == ({}, {}, [])
+    assert (executor._swap.copies, executor._requests, executor.pages.moves) == ({}, {}, [])
     assert outputs(done)["A"] == PLAIN.greedy([1] * 9, 8)[: None if cancel_at is None else 3]
 
 

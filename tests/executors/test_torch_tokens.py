@@ -14,7 +14,7 @@ from labkit.executors.model.sampling import Sampling, sample
 from tests.executors.plain_decoder import SMALL, PlainDecoder, small
 from tests.executors.torch_runs import bytes_of, events, outputs, pool, scenario, torch_run
 
-DEPTHS = [1]
+DEPTHS = [1, 2]
 LOADED = small()
 PLAIN = PlainDecoder(LOADED)
 PROMPTS = {"A": list(range(3, 40)), "B": [90, 4, 4, 7, 61], "C": [5] * 18, "D": list(range(80, 59, -1))}
@@ -222,7 +222,7 @@ def test_float32_agrees_wherever_the_top_two_are_apart():
     batch may add up. From the first position that may differ on, a request is no longer compared.
     """
     single = small(torch.float32)
-    plain = PlainDecoder(single)
+    plain = PlainDecoder(LOADED, torch.float32)
     error, gaps = 0.0, {}
     for name, prompt in PROMPTS.items():
         for step in range(COUNTS[name]):

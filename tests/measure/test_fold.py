@@ -1,6 +1,7 @@
 """The fold against a slow recomputation from the raw events, on random runs; Little's law on random windows."""
 
 import itertools
+import tracemalloc
 from collections import Counter
 from fractions import Fraction
 
@@ -15,6 +16,8 @@ from labkit.measure.little import REGIONS
 from labkit.measure.metrics import METRICS, measure
 from labkit.measure.result import FoldError
 from tests.measure import brute
+from tests.measure.lines import end as end_of
+from tests.measure.lines import submit, token
 from tests.measure.scenarios import scenarios, windows
 
 FEW = settings(max_examples=60)
@@ -235,3 +238,30 @@ def test_events_that_no_run_could_have_written_are_refused():
     run = labkit.run("x1_continuous")
     with pytest.raises(FoldError, match="not in the system"):
         Measures().feed_all(event for event in run.journal if event.get("event") != "submit")
+
+
+def test_memory_does_not_grow_with_tokens():
+    """What is kept is a row a request and how often each gap was seen: ten times the tokens cost a few kB more."""
+
+    def lines(tokens):
+        t = 0
+        for k in range(60):
+            yield submit(f"r{k}", t)
+            for index in range(1, tokens + 1):
+                t += 1
+                yield token(f"r{k}", t, index)
+            yield end_of("finish", f"r{k}", t)
+
+    def peak(tokens):
+        tracemalloc.start()
+        try:
+            fold = Measures(thin=True).feed_all(lines(tokens)).close()
+            assert fold.gaps["itl"].size == 60 * (tokens - 1)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(30)
+    # Token times and gaps of the one request in the system: two lists of 32-byte integers, an eighth to spare each.
+    # Keeping a mere reference to every token would be 130 kB.
+    assert peak(300) - peak(30) < 270 * 2 * 40 * 9 / 8 + 5_000

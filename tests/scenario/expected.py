@@ -214,6 +214,59 @@ EXPECTED: dict[str, Expected] = {
         tokens={"A": [], "B": [10, 20, 30]},
         computed={"A": 16, "B": 6},
     ),
+    "case10_overlap_cancel": Expected(
+        "Rounds 0 and 1 are launched at 0, round 2 with A's second decode at 10. Cancelled at 15, A ends with round 1, "
+        "20, its second token dropped; round 2 runs for nothing to 30 and may write A's 3 pages till then. B: 30 to 40.",
+        {"A": 20, "B": 40},
+        {"A": ("cancelled", None)},
+        rounds=[10] * 4,
+        tokens={"A": [10], "B": [40]},
+        computed={"A": 9, "B": 8},
+    ),
+    "case11_overlap_cancel": Expected(
+        "Round 1, launched at 0, holds A's second chunk. Cancelled at 5, A ends with round 0, 10; of round 1 nothing "
+        "is delivered to it. B has its three tokens as if it were alone.",
+        {"A": 10, "B": 30},
+        {"A": ("cancelled", None)},
+        tokens={"A": [], "B": [10, 20, 30]},
+        computed={"A": 8, "B": 6},
+    ),
+    "case12_pages_held_back": Expected(
+        "A's first token is its last: it ends at 10. Round 1, fixed at 0, computes a decode of it to 20. B needs all 3 "
+        "pages and has them at 20, ends 30. Round 0 was planned with 2 pages in use, round 1 with 3.",
+        {"A": 10, "B": 30},
+        rounds=[10] * 3,
+        pages=[2, 3, 2],
+        tokens={"A": [10], "B": [30]},
+        computed={"A": 8, "B": 8},
+    ),
+    "case13_swap_never_completes": Expected(
+        "At 10 A needs a fifth page of 4: B's two go out, in a round of 1 ms that moves them and no more. Due at 11, never "
+        "there: held to 11 + 50 = 61. B is cancelled at 15. A's second and third token: 71, 81.",
+        {"A": 81, "B": 15},
+        {"B": ("cancelled", None)},
+        rounds=[10, 1, 10, 10],
+        pages=[4, 2, 3, 3],
+        tokens={"A": [10, 71, 81], "B": [10]},
+        preemptions={"A": 0, "B": 1},
+    ),
+    "case13_late_signal": Expected(
+        "As above: the lease is over at 61; the signal comes at 11 + 60 = 71 and finds nothing to do.",
+        {"A": 81, "B": 15},
+        {"B": ("cancelled", None)},
+        rounds=[10, 1, 10, 10],
+        tokens={"A": [10, 71, 81], "B": [10]},
+    ),
+    "case13_swap_lost": Expected(
+        "At 61 B's copy is given up. It needs 3 pages for its 9 positions and A has 3 of 4: at 81 it computes 8 again "
+        "and one more, which yields its second token, 91.",
+        {"A": 81, "B": 91},
+        rounds=[10, 1, 10, 10, 10],
+        tokens={"A": [10, 71, 81], "B": [10, 91]},
+        computed={"A": 10, "B": 17},
+        recomputed={"A": 0, "B": 8},
+        preemptions={"A": 0, "B": 1},
+    ),
     "case14_cancel_waiting": Expected(
         "B waits for the one seat and ends at its own time, 15; A and C run as if it had never been.",
         {"A": 30, "B": 15, "C": 40},
@@ -307,8 +360,8 @@ EXPECTED: dict[str, Expected] = {
     ),
     **{
         f"c30_stall_{name}": Expected(
-            "r10, sent at 500, is the first to wait. At 1000 the server goes on, 10 ms each; r22, sent at 1100, ends at "
-            "1130; r23 finds it idle. A client of one connection sends later and is answered at the same times.",
+            "r10, sent at 500, is the first to wait. At 1000 the server goes on, 10 ms each; r22, sent at 1100, ends "
+            "at 1130; r23 finds it idle. A client of one connection sends later and is answered at the same times.",
             {f"r{i}": 1010 + 10 * (i - 10) if 10 <= i <= 22 else 50 * i + 10 for i in range(40)},
         )
         for name in ("open", "connection")

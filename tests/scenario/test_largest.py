@@ -97,7 +97,14 @@ def test_the_values_of_a_range(given_range, step, first, second, last):
 
 @pytest.mark.parametrize(
     ("given_range", "step"),
-    [("a=1", None), ("a=2:1", None), ("a=1:1", None), ("a=x:y", None), ("a=1:2", "0"), ("a=0:1", "0.0000001")],
+    [
+        ("a=1", None),
+        ("a=2:1", None),
+        ("a=1:1", None),
+        ("a=x:y", None),
+        ("a=1:2", "0"),
+        ("a=0:1", "0.0000001"),
+    ],
 )
 def test_what_is_no_range_is_one_line(given_range, step):
     with pytest.raises(InputError) as caught:

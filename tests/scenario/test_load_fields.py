@@ -36,7 +36,10 @@ def refusal(document: dict[str, Any]) -> str:
             {"rate": 1, "segments": [{"for_seconds": 1, "rate": 1}]},
             "F: arrivals.rate: given rate and segments, expected exactly one of rate, segments",
         ),
-        ({"rate": 1, "repeat": True}, "F: arrivals.repeat: given true, expected false, because it needs segments"),
+        (
+            {"rate": 1, "repeat": True},
+            "F: arrivals.repeat: given true, expected false, because it needs segments",
+        ),
         (
             {"segments": [{"for_seconds": 1, "rate": 0}, {"for_seconds": 5, "rate": 0}]},
             "F: arrivals.segments: given rates of 0 alone, expected a rate over 0 in one segment",
@@ -53,7 +56,9 @@ def test_rate_and_segments(fields, line):
 
 def test_connections_do_not_go_with_users_or_with_giving_up():
     line = refusal({**CLOSED, "connections": 2})
-    assert line == "F: connections: given 2, expected null: each user of a closed loop has one request under way"
+    assert (
+        line == "F: connections: given 2, expected null: each user of a closed loop has one request under way"
+    )
     asked = {**REQUESTS, "connections": 2}
     asked["requests"] = [{**asked["requests"][0], "fail_at": None}]
     assert "requests[0].cancel_at: given 3.5, expected null, because connections may hold" in refusal(asked)
@@ -62,6 +67,10 @@ def test_connections_do_not_go_with_users_or_with_giving_up():
 def test_an_end_of_a_ramp_follows_the_rate_that_was_given():
     raw = load(SEGMENTS).raw["arrivals"]["segments"]
     assert [(part["rate"], part["rate_to"]) for part in raw] == [(2, Fraction("4.5")), (0, 0)]
+    flat = load(arrivals(segments=[{"for_seconds": 2, "rate": 3}]))
+    assert flat.raw["arrivals"]["segments"][0]["rate_to"] == 3
+    # Whoever changes the rate of what was given changes the end with it; of a filled document he would not.
+    assert flat.given["arrivals"]["segments"] == [{"for_seconds": 2, "rate": 3}]
 
 
 def test_deadlines_of_a_load_count_from_each_arrival():

@@ -1,4 +1,4 @@
-"""`run --repeat`: seeds derived from the scenario's, means and Student's intervals, and a word where nothing is random."""
+"""`run --repeat`: seeds derived from the scenario's, means and Student's intervals, a word where nothing is random."""
 
 from __future__ import annotations
 

@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from labkit.core.errors import InputError
 from labkit.scenario import command, workers
+from labkit.scenario.sheet import Sheet
 from tests.scenario.test_repeats import MM1
 
 ROOT = Path(__file__).parents[2]
@@ -82,7 +84,9 @@ def test_every_point_in_order_with_the_figures_of_the_recursion(call, files):
     points = [(r, o) for r in (50, 100, 150, 200) for o in ("fcfs", "sjf")]
     assert [(int(row["arrivals.rate"]), row["policy.order"]) for row in got] == points
     for row in got:
-        assert float(row["sojourn_max"]) == pytest.approx(float(longest(Fraction(row["arrivals.rate"]))), abs=2e-9)
+        assert float(row["sojourn_max"]) == pytest.approx(
+            float(longest(Fraction(row["arrivals.rate"]))), abs=2e-9
+        )
         assert row["tpot_mean"] == ""  # undefined is empty, not 0
     assert len({row["scenario_hash"] for row in got}) == 1
     assert len(text.splitlines()) == 1 + 8 + 1
@@ -109,7 +113,8 @@ def test_a_stopped_sweep_goes_on_and_runs_nothing_twice(call, files, performed):
     whole = out.read_bytes()
     assert len(performed) == 6
     lines = whole.splitlines(keepends=True)
-    for kept in (b"", whole[:5], lines[0], b"".join(lines[:3]), b"".join(lines[:4]) + lines[4][:9]):
+    torn = (b"", whole[:5], lines[0], b"".join(lines[:3]), b"".join(lines[:4]) + lines[4][:9])
+    for kept in (*torn, b"".join(lines[:6]) + b"x" * 5000):
         out.write_bytes(kept)
         performed.clear()
         status, text, _ = call(*argv)
@@ -156,7 +161,9 @@ def test_a_file_that_is_no_sweep_is_left_alone(call, files, text, name):
 
 
 def test_a_trace_belongs_to_the_hash(call, files):
-    (files / "t.csv").write_text("arrival,prompt_tokens,output_tokens\n0,1,1\n", encoding="utf-8", newline="\n")
+    (files / "t.csv").write_text(
+        "arrival,prompt_tokens,output_tokens\n0,1,1\n", encoding="utf-8", newline="\n"
+    )
     plain = {key: value for key, value in EVEN.items() if key != "arrivals"}
     document = {**plain, "trace": {"path": "t.csv", "format": "csv"}}
     (files / "t.json").write_text(json.dumps(document), encoding="utf-8", newline="\n")
@@ -201,25 +208,41 @@ def test_ctrl_c_leaves_what_is_done(call, files, monkeypatch):
 
 @pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT to another process there")
-def test_ctrl_c_ends_every_process(files):
-    document = {**MM1, "arrivals": {**MM1["arrivals"], "count": 5000}}
+@pytest.mark.parametrize("send", [os.killpg, os.kill], ids=["to all of a terminal", "to the first process alone"])
+def test_ctrl_c_ends_every_process(files, send):
+    document = {**MM1, "arrivals": {**MM1["arrivals"], "count": 8000}}
     (files / "mm1.json").write_text(json.dumps(document), encoding="utf-8", newline="\n")
     out = files / "o.csv"
     argv = ["sweep", files / "mm1.json", "--over", "arrivals.rate=50:90:1", "--jobs", 2, "--out", out]
     child = subprocess.Popen(
-        [sys.executable, "-m", "labkit", *map(str, argv)], cwd=ROOT, stderr=subprocess.PIPE, start_new_session=True
+        [sys.executable, "-m", "labkit", *map(str, argv)],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
     )
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and (not out.exists() or len(rows(out)) < 2):
         time.sleep(0.1)
-    os.killpg(child.pid, signal.SIGINT)
+    begun = time.monotonic()
+    send(child.pid, signal.SIGINT)
     _, err = child.communicate(timeout=30)
+    assert time.monotonic() - begun < 10
     assert child.returncode == 130
     assert b"Traceback" not in err
     assert err.startswith(b"labkit sweep: stopped after")
     assert 2 <= len(rows(out)) < 41
-    with pytest.raises(ProcessLookupError):
-        os.killpg(child.pid, 0)
+    deadline = time.monotonic() + 10  # the helper that multiprocessing starts of its own goes a moment later
+    while time.monotonic() < deadline and _group_lives(child.pid):
+        time.sleep(0.05)
+    assert not _group_lives(child.pid)
+
+
+def _group_lives(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 BASE = ["--over", "arrivals.rate=50", "--out", "o.csv", "--jobs", "1"]
@@ -283,7 +306,7 @@ def test_nothing_random_is_run_once(call, files, performed):
 
 
 def test_the_largest_rate_of_an_even_load(call, files, performed):
-    """Latest at rate r: 10 ms + 49·(10 − 1000/r) ms ≤ 100 ms up to r = 1000/(10 − 90/49) = 122.5: so 122 of whole ones."""
+    """Latest at rate r: 10 ms + 49·(10 − 1000/r) ms ≤ 100 ms up to r = 1000/(10 − 90/49) = 122.5: 122 of whole ones."""
     status, out, err = call(
         files / "even.json", "--target", "sojourn_max<=0.1", "--largest", "arrivals.rate=50:300", "--step", 1,
         "--jobs", 1, "--out", files / "o.csv",
@@ -293,7 +316,11 @@ def test_the_largest_rate_of_an_even_load(call, files, performed):
     assert "the next value tried, 123: sojourn_max" in out
     assert "up to it meet the target, all above miss it" in out
     assert "one run a value: no interval" in out
-    assert len(performed) == len(rows(files / "o.csv")) == len({row["arrivals.rate"] for row in rows(files / "o.csv")})
+    assert (
+        len(performed)
+        == len(rows(files / "o.csv"))
+        == len({row["arrivals.rate"] for row in rows(files / "o.csv")})
+    )
     performed.clear()
     again = call(
         files / "even.json", "--target", "sojourn_max<=0.1", "--largest", "arrivals.rate=50:300", "--step", 1,
@@ -327,9 +354,22 @@ def test_the_end_of_the_range_is_said_to_be_one(call, files):
     assert "the whole range meets it: the largest may lie above" in out
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
-def test_a_disk_that_is_full_is_one_line(call, files):
-    argv = ["--over", "arrivals.rate=50", "--metric", "ttft_mean", "--jobs", 1, "--out", "/dev/full"]
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no device without an end")
+def test_a_special_file_is_no_sheet(call, files):
+    argv = ["--over", "arrivals.rate=50", "--metric", "ttft_mean", "--jobs", 1, "--out", "/dev/zero"]
     status, out, err = call(files / "even.json", *argv)
     assert (status, out, len(err.splitlines())) == (2, "", 1)
-    assert "--out" in err
+    assert "a special file" in err
+
+
+def test_a_disk_that_is_full_is_one_line(files):
+    class Full(io.StringIO):
+        def write(self, text):
+            raise OSError(28, "No space left on device")
+
+    sheet = Sheet(str(files / "o.csv"), ["scenario_hash", "x"], 1)
+    sheet.open()
+    sheet.close()
+    sheet._out = Full()
+    with pytest.raises(InputError, match="cannot be written any further"):
+        sheet.add(["a", 1])

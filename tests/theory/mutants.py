@@ -52,12 +52,16 @@ def everywhere(e: sp.Expr) -> Iterator[tuple[str, sp.Expr]]:
 def of_claim(claim: Claim) -> Iterator[tuple[str, Claim]]:
     """Every mutant of a claim: its sides as wholes, then each place inside them."""
     seen = {claim}
-    changes = [("sign", -claim.right, "right"), ("factor", 2 * claim.right, "right")]
+    changes = []
+    if claim.left != 0:  # 0 = x and 0 = 2x say the same
+        changes = [("sign", -claim.right, "right"), ("factor", 2 * claim.right, "right")]
     for side in ("left", "right"):
         changes += [(kind, changed, side) for kind, changed in everywhere(getattr(claim, side))]
     for kind, changed, side in changes:
         mutant = replace(claim, **{side: changed})
-        nothing = changed == getattr(claim, side) or (changed.is_number and changed == 0 == getattr(claim, side))
+        nothing = changed == getattr(claim, side) or (
+            changed.is_number and changed == 0 == getattr(claim, side)
+        )
         if mutant not in seen and not nothing:
             seen.add(mutant)
             yield kind, mutant

@@ -15,6 +15,8 @@ from labkit.theory.derivation import Refused
 from tests.theory.mutants import KINDS, of_claim
 
 NAMES = [name for _, name in ALL]
+# In the first of the three outcomes of this law the second stage is never late: the sum may start after it.
+TRUE_THERE = {("union_attained", "second_sum", "index")}
 
 
 def changed(derivation, name, claim):
@@ -36,9 +38,10 @@ def accepted_halves(derivation, step, claim):
         try:
             check(step.name)
         except Refused as refused:
-            assert f"derivation {derivation.name}, step" in str(refused)
-            assert repr(step.name) in str(refused)
+            said = str(refused)
         else:
+            said = ""
+        if f"derivation {derivation.name}, step" not in said or repr(step.name) not in said:
             passed.append(half)
     return passed
 
@@ -61,7 +64,7 @@ def check_all(derivation, most=None):
             continue
         kinds.add(kind)
         halves = accepted_halves(derivation, step, claim)
-        if halves:
+        if halves and (derivation.name, step.name, kind) not in TRUE_THERE:
             passed.append((step.name, kind, str(claim), halves))
     assert passed == []
     return kinds
@@ -79,20 +82,18 @@ def test_every_wrong_step_is_refused_by_both_halves(name):
     check_all(derive(name))
 
 
-def test_a_changed_inequality_is_refused_somewhere():
-    """C19: a weaker claim may still be true, but what follows from it is another one; a stronger one is false."""
+def test_a_changed_inequality_is_refused():
+    """C19. Most rules refuse at once. A changed first step may be true still: then the next one no longer follows."""
     derivation = derive("union_bound")
     count = 0
     for step, kind, claim in mutants(derivation):
         if claim.relation != "<=" or (not step.rule.symbolic and kind != "sign"):
-            continue
-        if step.rule.word == "evaluate" and kind == "factor" and step is derivation.steps[-1]:
-            continue  # nothing follows; refused by its rule, below
+            continue  # a premise that is weaker than need be is true
         count += 1
         wrong = changed(derivation, step.name, claim)
-        with pytest.raises(Refused, match="derivation union_bound, step"):
-            wrong.check()
-    assert count > 10
-    last = derivation.steps[-1]
-    weaker = replace(last.claim, right=2 * last.claim.right)
-    assert "'p99_5' (evaluate)" in refusal(changed(derivation, last.name, weaker).prove, last.name)
+        if step.rule.symbolic and step.rule.word != "cases":
+            assert repr(step.name) in refusal(wrong.prove, step.name)
+        else:
+            with pytest.raises(Refused, match="derivation union_bound, step"):
+                wrong.check()
+    assert count > 20

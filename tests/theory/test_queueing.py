@@ -15,6 +15,7 @@ from labkit.theory.queueing_orders import (
     Lifetime,
     Patience,
     TwoClasses,
+    losses,
     processor_sharing,
 )
 
@@ -185,17 +186,17 @@ def test_finite_room_by_little(rate, room):
 
 
 def test_n06_the_same_mean_loses_differently():
-    """N06: mean 8 in the system says nothing of a limit of 8. M/M/1 loses 8.5 % there; with a server for each
-    (Erlang B) 23.6 %; at a limit of 16 they lose 2.2 % and 0.45 %.
+    """N06: mean 8 in the system says nothing of a limit of 8: one queue loses 7 % there, the other 24 %; at 24 they
+    have changed places.
     """
-    rate = 8 / 9  # E[N] = 8
-    assert MM1(rate, 1).mean_customers == pytest.approx(8)
-    one = [FiniteRoom(rate, 1, room).loss for room in (8, 16)]
-    many = [erlang_b(8.0, room) for room in (8, 16)]
-    assert one[0] < many[0]
-    assert one[1] > many[1]
-    for room, loss in zip((8, 16), one, strict=True):
-        assert loss == pytest.approx((1 - rate) * rate**room / (1 - rate ** (room + 1)))
+    rho = 8 / 9
+    assert MM1(rho, 1).mean_customers == pytest.approx(8)
+    (eight, one, many), (_, later, few) = losses(8, (8, 24))
+    assert eight == 8
+    assert one == pytest.approx(rho**8 / sum(rho**n for n in range(9)))
+    assert many == pytest.approx(8**8 / math.factorial(8) / sum(8**n / math.factorial(n) for n in range(9)))
+    assert round(one, 2) == 0.07 and round(many, 2) == 0.24
+    assert later > 0.006 > 1e-4 > few
 
 
 @pytest.mark.parametrize(("rate", "patience"), [(80, 0.1), (150, 0.05), (100, 10.0)])

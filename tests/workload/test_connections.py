@@ -86,7 +86,14 @@ def test_case_24():
 def test_a_deadline_does_not_move_with_the_sending():
     """Meant at 100 ms with 150 ms of patience, sent at 500 ms: too late at the door."""
     one = {"kind": "fixed", "value": 1}
-    fields = {"process": "fixed", "rate": 10, "count": 2, "prompt": one, "output": one, "deadline_seconds": 0.6}
+    fields = {
+        "process": "fixed",
+        "rate": 10,
+        "count": 2,
+        "prompt": one,
+        "output": one,
+        "deadline_seconds": 0.6,
+    }
     document = {
         "schema": "labkit.scenario/1",
         "budget": {"tokens": 1, "seats": 1},

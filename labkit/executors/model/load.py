@@ -14,6 +14,7 @@ import torch
 from labkit.core.errors import InputError, escaped, quoted
 from labkit.executors.model.cache import PIP_COMMAND, smollm2_folder
 from labkit.executors.model.config import TINY, ModelConfig, from_hf, token_ids
+from labkit.executors.model.prepack import can_prepack, prepack
 from labkit.executors.model.transformer import Transformer
 from labkit.executors.model.weights import read_weights, weight_files
 
@@ -107,9 +108,10 @@ def load_folder(folder: Path, device: torch.device, dtype: torch.dtype) -> Loade
     if generation.exists():
         config = _with_eos(config, _json(generation).get("eos_token_id"), generation)
     files = weight_files(folder)
-    with torch.device("meta"):  # no memory yet, and no time for random numbers
+    weights = read_weights(files, config, device, dtype)
+    with torch.device("meta"):  # no memory of its own, and no time for random numbers
         model = Transformer(config)
-    model.load_state_dict(read_weights(files, config, device, dtype), assign=True)
+    model.load_state_dict(weights, assign=True)
     if config.tied_embeddings:
         model.head.weight = model.embed.weight
     revision = _hash([folder / "config.json", *sorted(set(files.values()))])
@@ -128,6 +130,8 @@ def _loaded(
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
         "revision": revision[:REVISION_DIGITS],
     }
+    if can_prepack(device, dtype):
+        prepack(model)
     return Loaded(config, model, tokenizer, about)
 
 

@@ -58,15 +58,22 @@ class PagedCache:
         self.kv[layer].flatten(0, 1).index_copy_(0, slots, kv)
 
     def copy_out(self, pages: Sequence[int]) -> Tensor:
-        """Return the contents of `pages` in host memory: [layers, pages, page_tokens, 2, kv_heads, head_dim]."""
-        return self.kv[:, self._index(pages)].cpu()
+        """Return the contents of `pages` in host memory: [layers, pages, page_tokens, 2, kv_heads, head_dim].
+
+        From a GPU they come by a copy that is queued, into pinned memory: only later work on it may rely on them.
+        """
+        found = self.kv[:, self._index(pages)]
+        if self.kv.device.type == "cpu":
+            return found
+        host = torch.empty(found.shape, dtype=found.dtype, pin_memory=True)
+        return host.copy_(found, non_blocking=True)
 
     def copy_in(self, host: Tensor, pages: Sequence[int]) -> None:
         """Put what `copy_out` returned into `pages`, which need not be the same ones."""
-        self.kv[:, self._index(pages)] = host.to(self.kv.device)
+        self.kv[:, self._index(pages)] = host.to(self.kv.device, non_blocking=True)
 
     def _index(self, pages: Sequence[int]) -> Tensor:
-        return torch.tensor(pages, dtype=torch.int64, device=self.kv.device)
+        return sent(torch.tensor(pages, dtype=torch.int64), self.kv.device)
 
 
 class Item(NamedTuple):

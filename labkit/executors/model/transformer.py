@@ -34,7 +34,8 @@ class Attention(nn.Module):
         q, k, v = parts.split((self.heads, self.kv_heads, self.kv_heads), dim=1)
         q, k = rotate(self.q_norm(q), turn), rotate(self.k_norm(k), turn)
         cache.write(layer, torch.stack((k, v), dim=1), batch.slots)
-        return self.out(paged_attention(q, cache.kv[layer], batch.layout).flatten(1))
+        mixed: Tensor = self.out(paged_attention(q, cache.kv[layer], batch.layout).flatten(1))
+        return mixed
 
 
 class SwiGLU(nn.Module):
@@ -48,7 +49,8 @@ class SwiGLU(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """`x` [tokens, hidden] to the same shape."""
         gate, up = self.gate_up(x).chunk(2, dim=-1)
-        return self.down(silu(gate) * up)
+        down: Tensor = self.down(silu(gate) * up)
+        return down
 
 
 class Block(nn.Module):
@@ -63,8 +65,9 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor, turn: Turn, cache: PagedCache, layer: int, batch: Packed) -> Tensor:
         """`x` [tokens, hidden] to the same shape."""
-        x = x + self.attention(self.attention_norm(x), turn, cache, layer, batch)
-        return x + self.mlp(self.mlp_norm(x))
+        mixed: Tensor = x + self.attention(self.attention_norm(x), turn, cache, layer, batch)
+        after: Tensor = mixed + self.mlp(self.mlp_norm(mixed))
+        return after
 
 
 class Transformer(nn.Module):
@@ -87,7 +90,8 @@ class Transformer(nn.Module):
         turn = turns(self.config, batch.positions, x.dtype)
         for layer, block in enumerate(self.blocks):
             x = block(x, turn, cache, layer, batch)
-        return self.head(self.norm(x[batch.rows]))
+        logits: Tensor = self.head(self.norm(x[batch.rows]))
+        return logits
 
 
 Turn = tuple[Tensor, Tensor]

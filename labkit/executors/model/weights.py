@@ -132,7 +132,7 @@ def read_weights(
             raise InputError(problems[:NAMED] + more)
 
         def tensor(name: str) -> Tensor:
-            value = opened[files[name]].get_tensor(name)
+            value: Tensor = opened[files[name]].get_tensor(name)
             if not value.isfinite().all():
                 raise InputError(
                     f"{folder}: {name}: it holds numbers that are not finite, the file is damaged"

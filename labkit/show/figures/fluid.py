@@ -53,7 +53,12 @@ def alt_text(line: Points, paths: Sequence[Points], title: str, believed: Points
     corners = t("list.comma").join(t("fluid.corner", x=f"{float(x):g}", y=f"{float(y):g}") for x, y in line)
     peaks = [max(float(y) for _, y in path) for path in paths]
     said = t(
-        "fluid.alt", title=title, corners=corners, count=len(paths), least=f"{min(peaks):g}", most=f"{max(peaks):g}"
+        "fluid.alt",
+        title=title,
+        corners=corners,
+        count=len(paths),
+        least=f"{min(peaks):g}",
+        most=f"{max(peaks):g}",
     )
     if believed is not None:
         said += t("fluid.alt_believed", most=f"{max(float(y) for _, y in believed):g}")

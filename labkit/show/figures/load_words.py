@@ -9,7 +9,7 @@ STRINGS: dict[str, dict[str, str]] = {
     "fluid.y": {"zh": "系统内请求数", "en": "Requests in the system"},
     "fluid.alt": {
         "zh": "{title}流体线的拐点（秒，个）：{corners}。{count} 条样本路径，最高处从 {least} 到 {most}。",
-        "en": "{title} Corners of the fluid line (s, requests): {corners}. {count} paths, peaks from {least} to {most}.",
+        "en": "{title} Corners of the fluid line (s, requests): {corners}. {count} paths, peaks {least} to {most}.",
     },
     "fluid.alt_believed": {
         "zh": "虚线是以为新设备一下单就能用：最高只有 {most}。",
@@ -22,7 +22,7 @@ STRINGS: dict[str, dict[str, str]] = {
     # survival.py: how many took longer than t (C30)
     "survival.x": {"zh": "时延 t（s）", "en": "Latency t (s)"},
     "survival.y": {"zh": "时延超过 t 的请求（%）", "en": "Requests slower than t (%)"},
-    "survival.p99": {"zh": "1 %：这里读 p99", "en": "1 %: read p99 here"},
+    "survival.read_here": {"zh": "1 %：这里读 p99", "en": "1 %: read p99 here"},
     "survival.alt_one": {
         "zh": "{name}：{n} 个样本，中位数 {median} s，p99 {p99} s，最大 {most} s",
         "en": "{name}: {n} samples, median {median} s, p99 {p99} s, greatest {most} s",

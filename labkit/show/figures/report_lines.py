@@ -11,9 +11,12 @@ from dataclasses import dataclass
 
 import matplotlib
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
 from labkit.show.picture import Picture
-from labkit.show.style import DASHES, LARGE, MARKERS, PALETTE, SMALL, settings
+from labkit.show.style import DASHES, FAINT, LARGE, MARKERS, PALETTE, SMALL, settings
 from labkit.show.text import t
 
 WIDTH, PANEL, TITLE, FOOT, LEFT, RIGHT, GAP = 8.0, 1.75, 0.5, 0.6, 0.95, 0.25, 0.3  # inches
@@ -61,20 +64,28 @@ def lines(title: str, panels: Sequence[Panel]) -> Picture:
             axes = picture.add_axes(box)
             _draw(axes, panel, scale)
             axes.set_xlim(0, end * scale * 1.01 or 1)
-            axes.set_ylim(bottom=0)
+            highest = max((row[-1] for rows in panel.runs.values() for row in rows), default=0)
+            axes.set_ylim(0, highest * 1.08 or 1)
+            if not highest:
+                look = {"ha": "center", "va": "center", "color": FAINT, "transform": axes.transAxes}
+                axes.text(0.5, 0.5, t("report.always_zero"), **look)
+            if panel.steps is not None:
+                axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
             axes.set_ylabel(panel.label)
             axes.tick_params(labelbottom=panel is panels[-1])
             top += PANEL + GAP
         axes.set_xlabel(t("report.axis_time", unit=unit))
-        if len(panels[0].runs) > 1:
-            handles, names = picture.axes[0].get_legend_handles_labels()
+        handles = picture.axes[0].get_legend_handles_labels()[0] if len(panels[0].runs) > 1 else []
+        if any(row[-1] > row[-2] for panel in panels for rows in panel.runs.values() for row in rows):
+            handles.append(Line2D([], [], color=FAINT, linewidth=1.6, label=t("report.mark_mean")))
+            handles.append(Patch(color=FAINT, alpha=0.3, linewidth=0, label=t("report.mark_most")))
+        if handles:
             place = (1 - RIGHT / WIDTH, 1 - 0.06 / height)
             legend = picture.legend(
-                handles,
-                names,
+                handles=handles,
                 loc="upper right",
                 bbox_to_anchor=place,
-                ncols=4,
+                ncols=6,
                 fontsize=SMALL,
                 frameon=False,
             )

@@ -21,7 +21,9 @@ def shares(cases: Mapping[str, Mapping[str, float]], title: str) -> Picture:
 
     Raises ValueError where the parts of a case do not make up the whole, or cases have different parts.
     """
-    names = list(next(iter(cases.values()), {}))
+    if not cases:
+        raise ValueError("cases: given none, expected at least one")
+    names = list(next(iter(cases.values())))
     for case, parts in cases.items():
         if list(parts) != names or not names or abs(sum(parts.values()) - 1) > 1e-9:
             raise ValueError(
@@ -56,6 +58,8 @@ def alt_text(cases: Mapping[str, Mapping[str, float]], title: str) -> str:
     """Every share of every case."""
     said = [title]
     for case, parts in cases.items():
-        told = (t("shares.part", name=name, percent=f"{100 * float(part):.3g}") for name, part in parts.items())
+        told = (
+            t("shares.part", name=name, percent=f"{100 * float(part):.3g}") for name, part in parts.items()
+        )
         said.append(case + t("list.colon") + t("list.comma").join(told) + t("list.semicolon"))
     return t("list.stop").join(said)

@@ -13,7 +13,9 @@ from labkit.show.text import t
 
 WIDTH, HEIGHT = 8.0, 4.0  # inches
 BOX = (0.1, 0.15, 0.88, 0.6)
-LOOKS = tuple(zip((PALETTE[4], PALETTE[5], PALETTE[2], PALETTE[3]), DASHES, (4.6, 2.6, 2.2, 2.2), strict=True))
+LOOKS = tuple(
+    zip((PALETTE[4], PALETTE[5], PALETTE[2], PALETTE[3]), DASHES, (4.6, 2.6, 2.2, 2.2), strict=True)
+)
 
 
 def survival(samples: Mapping[str, Sequence[float]], title: str) -> Picture:
@@ -36,10 +38,12 @@ def survival(samples: Mapping[str, Sequence[float]], title: str) -> Picture:
         axes.set_xlim(0, None)
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axes.axhline(1, color=FAINT, linewidth=1.0, linestyle="dotted")
-        axes.text(0.02, 1.12, t("survival.p99"), transform=axes.get_yaxis_transform(), size=SMALL)
+        axes.text(0.02, 1.12, t("survival.read_here"), transform=axes.get_yaxis_transform(), size=SMALL)
         axes.set(xlabel=t("survival.x"), ylabel=t("survival.y"))
-        columns = 2 if len(samples) > 2 else len(samples)
-        axes.legend(loc="lower left", bbox_to_anchor=(-0.02, 0.98), ncols=columns, frameon=False, handlelength=2.8)
+        columns = min(2, len(samples))
+        axes.legend(
+            loc="lower left", bbox_to_anchor=(-0.02, 0.98), ncols=columns, frameon=False, handlelength=2.8
+        )
     return picture
 
 

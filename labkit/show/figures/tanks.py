@@ -24,7 +24,9 @@ def tanks(whole: Mapping[str, Points], cut: Mapping[str, Points]) -> Picture:
     Raises ValueError where a link is missing.
     """
     if set(whole) != set(LINKS) or set(cut) != set(LINKS):
-        raise ValueError(f"given {', '.join(whole)} and {', '.join(cut)}, expected {', '.join(LINKS)} in both")
+        raise ValueError(
+            f"given {', '.join(whole)} and {', '.join(cut)}, expected {', '.join(LINKS)} in both"
+        )
     with matplotlib.rc_context(settings()):
         picture = Picture(WIDTH, HEIGHT, alt_text(whole, cut))
         picture.text(0.012, 0.975, t("tanks.title"), size=LARGE, va="top")
@@ -32,8 +34,14 @@ def tanks(whole: Mapping[str, Points], cut: Mapping[str, Points]) -> Picture:
         for link, place in zip(LINKS, PLACES, strict=True):
             axes = picture.add_axes((*place, *SIZE))
             for path, look in (
-                (cut[link], {"color": ALARM, "label": t("tanks.cut"), "linewidth": 1.6, "linestyle": "solid"}),
-                (whole[link], {"color": PALETTE[4], "label": t("tanks.whole"), "linewidth": 2.2, "linestyle": "dashed"}),
+                (
+                    cut[link],
+                    {"color": ALARM, "label": t("tanks.cut"), "linewidth": 1.6, "linestyle": "solid"},
+                ),
+                (
+                    whole[link],
+                    {"color": PALETTE[4], "label": t("tanks.whole"), "linewidth": 2.2, "linestyle": "dashed"},
+                ),
             ):
                 xs, ys = [0.0, *(float(x) for x, _ in path), end], [0.0, *(float(y) for _, y in path)]
                 ys.append(ys[-1])

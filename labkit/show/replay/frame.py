@@ -47,12 +47,16 @@ class Waiting(NamedTuple):
 
 
 class Pages(NamedTuple):
-    """Counts of the cache: in use, promised beyond that, with several owners, free but still holding a prefix."""
+    """Counts of the cache: in use, promised beyond that, with several owners, free but still holding a prefix.
+
+    `held`: given back, and not free before a round or a swap in flight has ended.
+    """
 
     in_use: int
     promised: int
     shared: int
     cached: int
+    held: int = 0
 
 
 NO_PAGES = Pages(0, 0, 0, 0)
@@ -63,7 +67,9 @@ class Frame:
     """One step of a run; times in ns. `seats` has a place for each lane up to the last that is taken.
 
     An empty one is None; `limit` says how many seats there are.
-    `queue` holds the first of the `waiting`, in order; `news` those behind them whose reason has changed.
+    `queue` holds the first of the `waiting`, in order; `news` those behind them whose reason has changed. `fixed` is
+    the round that was planned while this one ran, with its items; `wasted` who is computed for nothing, having ended
+    or lost its cache since that was planned.
     """
 
     kind: Literal["round", "idle", "end"]
@@ -83,6 +89,8 @@ class Frame:
     tokens: list[tuple[str, int]] = field(default_factory=list)
     after: list[Happening] = field(default_factory=list)
     totals: dict[str, int] = field(default_factory=dict)
+    fixed: tuple[int, list[list[Any]]] | None = None
+    wasted: list[str] = field(default_factory=list)
 
     @property
     def eventful(self) -> bool:
@@ -103,6 +111,7 @@ class Limits:
     aging_ns: int | None
     prefixes: Mapping[str, list[tuple[str, int]]]
     title: str
+    overlaps: bool = False  # rounds are planned while others run
 
     @classmethod
     def of(cls, header: Event) -> Limits:
@@ -126,6 +135,7 @@ class Limits:
             aging_ns=round(Decimal(str(aging)) * 10**9) if known else None,
             prefixes=_prefixes(scenario.get("requests")),
             title=str(scenario.get("title") or ""),
+            overlaps=policy.get("pipeline_depth") == 2,
         )
 
 

@@ -5,6 +5,9 @@ before it, who sits where, who waits and why (law 11), whose pages are whose, wh
 token came out, who ended. Queue, seats and pages are those of the round's start, after planning; progress and
 totals those of its end.
 
+Where rounds overlap (pipeline depth 2), a round's plan may come while the one before it runs: that frame tells what is
+`fixed`, and the next one begins when it has settled.
+
 The fold is pure: events in, frames out, the same for a virtual run, a real one, and one that was cut short.
 """
 
@@ -57,6 +60,12 @@ class FrameFold:
         self._noted = False  # a reason was told since the last frame
         self._frame: Frame | None = None  # in progress
         self._items: list[list[Any]] = []
+        self._ahead: tuple[int, list[list[Any]]] | None = (
+            None  # planned, while the frame in progress is a round
+        )
+        self._stale: set[str] = set()  # whose items in it have come to nothing
+        self._empty = -1  # a round that was told of and has no items so far
+        self._leaving: set[str] = set()  # whose pages go to the host while rounds overlap
         self._stage: Literal["free", "commit", "running", "settling"] = "free"
         self._settled: list[
             Event
@@ -69,13 +78,16 @@ class FrameFold:
     def feed(self, event: Event) -> Iterator[Frame]:
         """One event, and what it completes. Raises ValueError where it can't follow from those before it."""
         kind, now = event["event"], event["t"]
-        if self._stage == "settling" and (kind in _SETTLED or now > self._now):
+        settles = kind == "step" and event["step"] == "A6"
+        if self._stage == "settling" and (kind in _SETTLED or now > self._now or settles):
             yield from self._close_round()
-        if self._stage == "commit" and (now > self._now or not _of_commit(event)):
+        if self._stage == "commit" and (now > self._now or not self._of_commit(event)):
             self._begin()
         self._now = now
         if kind == "plan":
             yield from self._plan(event)
+        elif kind == "swap_out":
+            yield from self._swap_out(event)
         elif kind == "wake" and event["reason"] == "idle":
             yield from self._idle(now)
         else:
@@ -106,14 +118,33 @@ class FrameFold:
         for name, reason in event["notes"]:
             self.roster.note(name, reason)
             self._noted = True
-        if event["items"]:
-            if self._frame is not None and self._frame.kind == "round":
-                raise ValueError(f"round {event['round']} is planned while round {self._frame.round} runs")
+        running = self._frame if self._frame is not None and self._frame.kind == "round" else None
+        if not event["items"]:
+            self._empty = event["round"]
+        elif running is None:
             yield from self._close_idle(event["t"])
             yield from self._gap(event["t"])
-            self._items = event["items"]
-            self._frame = Frame("round", event["t"], event["t"], event["round"])
-            self._stage = "commit"
+            self._start(event["t"], event["round"], event["items"])
+        elif self.roster.limits.overlaps and self._ahead is None and event["round"] - 1 == running.round:
+            self._ahead = running.fixed = (event["round"], event["items"])
+        else:
+            raise ValueError(f"round {event['round']} is planned while round {running.round} runs")
+
+    def _start(self, now: int, number: int, items: list[list[Any]]) -> None:
+        self._items = items
+        self._frame = Frame("round", now, now, number)
+        self._frame.wasted = [name for name, *_ in items if name in self._stale]
+        self._stale.clear()
+        self._stage = "commit"
+
+    def _of_commit(self, event: Event) -> bool:
+        """A commit ends those whom it may not preempt as failed for want of capacity.
+
+        Where rounds overlap there may be another commit at the same instant: all of it is told as the round's start.
+        """
+        if self.roster.limits.overlaps:
+            return event["event"] != "round"
+        return event["event"] in _COMMIT or (event["event"] == "fail" and event.get("reason") == "capacity")
 
     def _begin(self) -> None:
         """The round's seats and pages are taken: what there is to see of its start."""
@@ -126,12 +157,18 @@ class FrameFold:
         frame = self._frame
         if frame is None or frame.round != event["round"]:
             raise ValueError(f"round {event['round']} ends, but it was not planned")
-        frame.start, frame.end = event["start"], event["t"]
+        frame.start, frame.end = event["start"], event.get("end", event["t"])
         frame.idle_seats = event.get("idle_seats", 0)
         # A reader's buffer fills with the token that ends the round: that comes after it.
         frame.after = [told for told in self._pending if told.kind == "pause" and told.t == event["t"]]
         frame.during = [told for told in self._pending if told.kind != "pause" or told.t != event["t"]]
         self._pending = []
+        if "lost" in event:
+            self._items = []
+            frame.after.append(Happening(event["t"], "lost"))
+        elif "end" in event:
+            frame.after.append(Happening(event["t"], "late"))
+        self._items = [item for item in self._items if item[0] not in frame.wasted]
         for name, new, context, _ in self._items:
             if name in self.roster.live:
                 self.roster.live[name].computed = context + new
@@ -150,13 +187,18 @@ class FrameFold:
                 live = self.roster.live.get(name) or self._ended.get(name)
                 if live is not None and live.prefix is not None:
                     self.map.publish(name, context + new, live.prefix)
+        touched = {name for name, *_ in self._ahead[1]} if self._ahead else set()
         for event in self._settled:
             if event["event"] == "release":
-                self.map.release(event["id"])
+                self.map.release(event["id"], event["id"] in touched)
+        self._stale |= touched & self._ended.keys()
         self._settled, self._items = [], []
         self._ended.clear()
         self._finish(frame)
         yield frame
+        if self._ahead is not None:
+            (number, items), self._ahead = self._ahead, None
+            self._start(self._now, number, items)
 
     def _idle(self, now: int) -> Iterator[Frame]:
         """Nothing can be planned. A stretch goes on until something happens that is not just a delivery."""
@@ -184,7 +226,8 @@ class FrameFold:
         frame.waiting = self.roster.waiting
         frame.queue, frame.news = self.roster.queue(frame.start)
         promised = self.roster.promised(self.map.tables)
-        frame.pages = Pages(self.map.in_use, promised, self.map.shared, self.map.cached)
+        counts = self.map.in_use, promised, self.map.shared, self.map.cached, len(self.map.held)
+        frame.pages = Pages(*counts)
         frame.cells = self.map.cells(self._count)
         frame.seats = self.roster.seated(self._items)
 
@@ -222,15 +265,32 @@ class FrameFold:
 
     def _preempt(self, event: Event) -> None:
         self._tell(event, mode=event["mode"], to=event["for"], lane=self.roster.give_way(event))
+        if self._ahead is not None:
+            self._stale.add(event["id"])
+
+    def _swap_out(self, event: Event) -> Iterator[Frame]:
+        """While rounds overlap the pages are free only when they have got there; a round may carry nothing else."""
+        if self.roster.limits.overlaps:
+            self._leaving.add(event["id"])
+            if self._stage == "free":
+                yield from self._close_idle(event["t"])
+                yield from self._gap(event["t"])
+                self._start(event["t"], self._empty, [])
+
+    def _retire(self, event: Event) -> None:
+        self.map.retire(event["page"])
 
     def _take(self, event: Event) -> None:
         self.map.take(event["id"], [page for page, _ in event["pages"]])
 
     def _release(self, event: Event) -> None:
+        name = event["id"]
         if self._stage == "settling":
             self._settled.append(event)
         else:
-            self.map.release(event["id"])
+            touched = self._ahead is not None and any(item[0] == name for item in self._ahead[1])
+            self.map.release(name, touched or name in self._leaving)
+            self._leaving.discard(name)
 
     def _token(self, event: Event) -> None:
         self.roster.of(event).emitted = event["index"]
@@ -284,6 +344,7 @@ class FrameFold:
         "admit": _admit,
         "preempt": _preempt,
         "swap_in": _tell,
+        "retire": _retire,
         "pages": _take,
         "release": _release,
         "token": _token,
@@ -296,8 +357,3 @@ class FrameFold:
         "until": _tell,
         **dict.fromkeys(ENDS, _end),
     }
-
-
-def _of_commit(event: Event) -> bool:
-    """A commit ends those whom it may not preempt as failed for want of capacity."""
-    return event["event"] in _COMMIT or (event["event"] == "fail" and event.get("reason") == "capacity")

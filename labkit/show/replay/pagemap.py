@@ -1,7 +1,8 @@
 """Who owns which page of the cache, followed through a journal: the page map of the stepper.
 
-A page has owners, or it is free; a free page may still hold a published prefix (cached). The journal names every
-page that is taken, shared and given back. Which pages are published follows from law 10 and the named prefixes of
+A page has owners, or it is free; a free page may still hold a published prefix (cached). One that is given back while
+a round or a swap in flight may still touch it is held until it retires. The journal names every page that is taken,
+shared, given back and retired. Which pages are published follows from law 10 and the named prefixes of
 the requests, as far as the scenario lists them: it does not for a trace, whose cached pages count as free here.
 
 A pool of more pages than `CELLS` is folded: a cell then stands for several pages.
@@ -59,6 +60,7 @@ class PageMap:
         self.in_use = 0
         self.shared = 0
         self.cached = 0
+        self.held: set[int] = set()
         self.tables: dict[str, list[int]] = {}
         self._owners: dict[int, list[str]] = {}
         self._keys: dict[int, Key] = {}  # published pages, and under what
@@ -104,8 +106,15 @@ class PageMap:
                 self._pages[key], self._keys[page] = page, key
         self._published[owner] = max(done, full)
 
-    def release(self, owner: str) -> None:
-        """`owner` gives back its table."""
+    def retire(self, page: int) -> None:
+        """Nothing in flight can touch the page any more."""
+        if page in self.held:
+            self.held.remove(page)
+            if page in self._keys:
+                self._cache(page, 1)
+
+    def release(self, owner: str, hold: bool = False) -> None:
+        """`owner` gives back its table; `hold`: what is left without owner is not free before it retires."""
         for page in self.tables.pop(owner, []):
             owners = self._owners[page]
             owners.remove(owner)
@@ -113,7 +122,9 @@ class PageMap:
             if not owners:
                 del self._owners[page]
                 self.in_use -= 1
-                if page in self._keys:
+                if hold:
+                    self.held.add(page)
+                elif page in self._keys:
                     self._cache(page, 1)
             if self.fold:
                 cell = page // self.fold

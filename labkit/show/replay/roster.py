@@ -93,11 +93,16 @@ class Roster:
         live.lane, live.swapped, live.reason, live.computed = lane, False, None, event["context"]
         return lane
 
-    def give_way(self, event: Event) -> int:
-        """A request leaves its seat and waits, its cache dropped or on the host; returns its lane."""
+    def give_way(self, event: Event) -> int | None:
+        """A request leaves its seat and waits, its cache dropped or on the host; returns its lane.
+
+        One that is on its way to the host has none any more: it never got there and waits on, its cache dropped.
+        """
         live = self.of(event)
         lane = self._stand(live)
-        if lane is None:
+        if lane is None and live.swapped and event["for"] == event["id"]:
+            self._dequeue(live)
+        elif lane is None:
             raise ValueError(f"request {event['id']!r} gives way, but it has no seat")
         live.since, live.reason, live.swapped = event["t"], "preempted", event["mode"] == "swap"
         if not live.swapped:

@@ -42,6 +42,12 @@ TOTALS = {
     "fail": "replay.failed",
     "emitted": "replay.emitted",
 }
+DOES = {
+    "prefill": "replay.prefill",
+    "decode": "replay.decode",
+    "paused": "replay.paused",
+    "held": "replay.held",
+}
 _PLAIN = re.compile(r"[\w][\w.\-/:@+]*")
 _LONG_NS = 10_000_000_000
 
@@ -93,7 +99,7 @@ class Teller:
         return {
             "head": head,
             "before": self._happenings("replay.before", frame.before),
-            "runs": self._seats(frame),
+            "runs": self._seats(frame) + self._overlap(frame),
             "waits": self._queue(frame),
             "pages": self._pages(frame),
             "during": self._happenings("replay.during", frame.during),
@@ -130,6 +136,8 @@ class Teller:
         if told.kind == "admit":
             key += "_cached" * (data["cached"] > 0)
             return self._t(key, id=name(told.id), seat=data["lane"] + 1, cached=data["cached"])
+        if told.kind == "preempt" and data["to"] == told.id:
+            return self._t(f"{key}_lost", id=name(told.id))
         if told.kind == "preempt":
             return self._t(f"{key}_{data['mode']}", id=name(told.id), to=name(data["to"]))
         if told.kind.startswith("capacity"):
@@ -149,15 +157,24 @@ class Teller:
         listed = self._list(self._t("replay.token", id=name(id_), index=index) for id_, index in frame.tokens)
         return self._t("replay.tokens", list=listed)
 
+    def _overlap(self, frame: Frame) -> str:
+        """What is fixed while the round runs, and what it computes for nothing since it was fixed itself."""
+        said = ""
+        if frame.fixed is not None:
+            number, items = frame.fixed
+            listed = self._list(
+                (self._t(DOES[does], id=name(id_), new=new, context=s) for id_, new, s, does in items),
+                "list.semicolon",
+            )
+            said += self._t("list.stop") + self._t("replay.fixed", n=number, list=listed)
+        if frame.wasted:
+            listed = self._list(map(name, frame.wasted))
+            said += self._t("list.stop") + self._t("replay.wasted", list=listed)
+        return said
+
     def _seats(self, frame: Frame) -> str:
-        keys = {
-            "prefill": "replay.prefill",
-            "decode": "replay.decode",
-            "paused": "replay.paused",
-            "held": "replay.held",
-        }
         parts = [
-            self._t(keys[seat.does], id=name(seat.id), new=seat.new, context=seat.context)
+            self._t(DOES[seat.does], id=name(seat.id), new=seat.new, context=seat.context)
             for seat in frame.seats
             if seat is not None
         ]
@@ -192,6 +209,7 @@ class Teller:
         pages, pool = frame.pages, self.limits.pool
         more = self._t("replay.shared", count=pages.shared) if pages.shared else ""
         more += self._t("replay.cached", count=pages.cached) if pages.cached else ""
+        more += self._t("replay.kept", count=pages.held) if pages.held else ""
         of = self._t("replay.no_limit") if pool is None else self._t("replay.pool", pool=pool)
         reserved = pages.in_use + pages.promised
         return self._t("replay.pages", used=pages.in_use, reserved=reserved, pool=of, more=more)

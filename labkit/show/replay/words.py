@@ -26,6 +26,8 @@ TOLD: dict[str, dict[str, str]] = {
     "replay.along": {"zh": "陪算已结束的 {count} 个", "en": "{count} ended computed along"},
     "replay.empty": {"zh": "空座 {count} 个", "en": "{count} empty"},
     "replay.empty_waited": {"zh": "空座 {count} 个，却有人等", "en": "{count} empty while others wait"},
+    "replay.fixed": {"zh": "第 {n} 轮已定：{list}。", "en": "Fixed for round {n}: {list}."},
+    "replay.wasted": {"zh": "白算：{list}。", "en": "Computed for nothing: {list}."},
     # in the queue
     "replay.nobody": {"zh": "没有人等。", "en": "Nobody waits."},
     "replay.waits": {"zh": "{count} 个在等：{list}。", "en": "{count} waiting: {list}."},
@@ -53,6 +55,7 @@ TOLD: dict[str, dict[str, str]] = {
     "replay.no_limit": {"zh": "不限", "en": "no limit"},
     "replay.shared": {"zh": "，共享 {count}", "en": ", {count} shared"},
     "replay.cached": {"zh": "，空闲但缓存着 {count}", "en": ", {count} free but cached"},
+    "replay.kept": {"zh": "，还不能用 {count}", "en": ", {count} given back but not free yet"},
     # happenings
     "replay.submit": {
         "zh": "{id} 到达（提示 {prompt}，至多输出 {bound}）",
@@ -74,6 +77,15 @@ TOLD: dict[str, dict[str, str]] = {
     "replay.preempt_swap": {
         "zh": "{id} 给 {to} 让位，页换出到主机",
         "en": "{id} gives way to {to} and its pages go to the host",
+    },
+    "replay.preempt_lost": {
+        "zh": "{id} 的缓存作废，要重新算",
+        "en": "{id} loses its cache and has to be computed again",
+    },
+    "replay.late": {"zh": "它的回报迟到", "en": "its signal comes only now"},
+    "replay.lost": {
+        "zh": "它的回报没有来，这一轮作废",
+        "en": "its signal has not come and the round is given up",
     },
     "replay.swap_in": {"zh": "{id} 从主机换入", "en": "{id} comes back from the host"},
     "replay.pause": {"zh": "{id} 暂停，读者的缓冲满了", "en": "{id} pauses because its reader is full"},

@@ -1,7 +1,7 @@
 """The words of derivations, Chinese and English side by side: `words_of("sojourn_law", "tail", "zh")`.
 
-Each module holds `WORDS`: derivation to step (and "title") to (Chinese, English). Terms are those of the book's
-glossary; a statement may hold LaTeX between dollar signs.
+Each module holds `WORDS`: derivation to step (and "title", and "conditions" where it has some) to
+(Chinese, English). Terms are those of the book's glossary; a statement may hold LaTeX between dollar signs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ WORDS: Mapping[str, Mapping[str, tuple[str, str]]] = {
 
 
 def words_of(derivation: str, key: str, language: str) -> str:
-    """What a step of a derivation says (`key` its name), or its "title"."""
+    """What a step of a derivation says (`key` its name), or its "title" or "conditions"."""
     return WORDS[derivation][key][LANGUAGES.index(language)]
 
 

@@ -35,20 +35,34 @@ COMMON: dict[str, tuple[str, str]] = {
     "error": ("最大误差 {error}", "largest error {error}"),
     "proved": (
         "机器核对：符号推导成立；{points} 个随机点上与另一种算法对照，{error}。",
-        "Checked by machine: follows symbolically by its rule; at {points} random points against another computation: {error}.",
+        (
+            "Checked by machine: follows symbolically by its rule; at {points} "
+            "random points against another computation: {error}."
+        ),
+    ),
+    "proved.at": (
+        "机器核对：符号推导成立；在所取的值上与另一种算法对照，{error}。",
+        "Checked by machine: follows symbolically by its rule; at these values against another computation: {error}.",
     ),
     "premise": (
         "机器核对：这是前提，不由前面推出；{points} 个随机点上与另一种算法对照，{error}。",
-        "Checked by machine: a premise, it follows from nothing before; at {points} random points against another computation: {error}.",
+        (
+            "Checked by machine: a premise, it follows from nothing before; at {points} "
+            "random points against another computation: {error}."
+        ),
     ),
     "symbols": ("符号", "Symbols"),
     "symbols.symbol": ("符号", "symbol"),
     "symbols.what": ("含义", "meaning"),
     "symbols.labkit": ("labkit 名", "name in labkit"),
     "symbols.unit": ("单位", "unit"),
+    "conditions": ("条件：{conditions}", "Holds for: {conditions}"),
     "source": ("出处：{source}", "Source: {source}"),
     "summary": (
         "共 {steps} 步：{proved} 步由符号推出，{premises} 步是前提或定义。每一步都作过数值对照，{error}。",
-        "{steps} steps: {proved} proved symbolically, {premises} premises or definitions; each one compared numerically: {error}.",
+        (
+            "{steps} steps: {proved} proved symbolically, {premises} premises or "
+            "definitions; each one compared numerically: {error}."
+        ),
     ),
 }

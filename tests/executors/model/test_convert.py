@@ -176,6 +176,12 @@ def test_the_command_writes_where_it_is_told(theirs, tmp_path, monkeypatch, caps
     assert command.main(["--dir", str(folder)]) == 0
     assert f"--model {folder}" in capsys.readouterr().out
     assert "Apache-2.0" in (folder / "README.md").read_text(encoding="utf-8")
+    (tmp_path / "empty").mkdir()
+    assert command.main(["--dir", str(tmp_path / "empty")]) == 0
+    assert command.main(["--dir", str(folder)]) == 0  # found
+    capsys.readouterr()
+    assert command.main(["--nowhere"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.txt").write_text("mine", encoding="utf-8", newline="\n")
     assert command.main(["--dir", str(tmp_path / "full")]) == 2

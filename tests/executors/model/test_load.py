@@ -69,7 +69,7 @@ def test_every_tensor_finds_its_place(tmp_path):
 def test_shards_and_one_file_are_the_same_model(tmp_path):
     write(tmp_path / "one")
     write(tmp_path / "three", shards=3)
-    one, three = load(str(tmp_path / "one")), load(str(tmp_path / "three"))
+    one, three = (load(str(tmp_path / name), dtype=torch.float64) for name in ("one", "three"))
     for a, b in zip(one.model.parameters(), three.model.parameters(), strict=True):
         assert torch.equal(a, b)
 
@@ -89,10 +89,10 @@ def test_the_revision_is_of_weights_and_config(tmp_path):
 def test_a_tied_head_is_the_embedding_with_or_without_a_copy_in_the_file(tmp_path):
     tensors = write(tmp_path, TIED)
     assert "lm_head.weight" not in tensors
-    model = load(str(tmp_path)).model
+    model = load(str(tmp_path), dtype=torch.float64).model
     assert model.head.weight is model.embed.weight
     write(tmp_path, TIED, lm_head__weight=torch.zeros(100, 64))
-    model = load(str(tmp_path)).model
+    model = load(str(tmp_path), dtype=torch.float64).model
     assert model.head.weight is model.embed.weight
     assert model.head.weight.any()
 
@@ -215,6 +215,20 @@ def test_a_config_of_another_size_lists_a_few_tensors_and_counts_the_rest(tmp_pa
         load(str(tmp_path))
     assert len(caught.value.problems) == 4
     assert "and 60 more" in caught.value.problems[-1]  # 7 layers of 9 tensors, three of them named
+
+
+def test_sizes_beyond_any_memory_are_a_wrong_shape_and_no_crash(tmp_path):
+    write(tmp_path)
+    huge = {
+        **LLAMA,
+        "hidden_size": 2**24,
+        "head_dim": 2**24,
+        "num_attention_heads": 2**24,
+        "num_key_value_heads": 1,
+    }
+    (tmp_path / "config.json").write_text(json.dumps(huge), encoding="utf-8", newline="\n")
+    with pytest.raises(InputError, match="expected"):
+        load(str(tmp_path))
 
 
 def test_a_tokenizer_that_is_none_or_of_another_model(tmp_path):

@@ -112,6 +112,13 @@ def test_special_tokens_have_no_text():
     assert "".join(stream(tokenizer, inside)) == "😀"
 
 
+def test_a_model_with_more_ids_than_the_tokenizer_has_tokens():
+    """Vocabularies are padded to round sizes: an id without a token has no text."""
+    tokenizer = TOKENIZERS["byte level"]
+    tokens = tokenizer.encode("he中").ids
+    assert "".join(stream(tokenizer, [*tokens[:2], 60_000, *tokens[2:]])) == "he中"
+
+
 def test_each_step_decodes_a_window_and_not_the_answer(monkeypatch):
     """Its cost must not grow with the answer: after hundreds of tokens a step decodes a few."""
     tokenizer = TOKENIZERS["byte level"]

@@ -195,13 +195,18 @@ def test_a_round_in_which_nobody_yields_has_no_logits():
 
 
 def test_tiny_is_the_same_model_in_every_dtype_and_another_with_another_seed():
-    models = {
-        dtype: load("tiny", dtype=dtype, seed=9) for dtype in (torch.float32, torch.float64, torch.bfloat16)
-    }
-    assert len({loaded.about["revision"] for loaded in models.values()}) == 1
-    exact = dict(models[torch.float64].model.named_parameters())
-    for dtype, loaded in models.items():
-        for name, parameter in loaded.model.named_parameters():
-            assert parameter.dtype == dtype
-            assert torch.equal(parameter, exact[name].to(dtype))
-    assert load("tiny", seed=8).about["revision"] != models[torch.float32].about["revision"]
+    """The same weights up to rounding: float32 logits within 2^-24 of a few hundred terms, bfloat16 within 2^-8."""
+    revisions, logits = set(), {}
+    for dtype in (torch.float64, torch.float32, torch.bfloat16):
+        loaded = load("tiny", dtype=dtype, seed=9)
+        revisions.add(loaded.about["revision"])
+        cache = PagedCache(loaded.config, 2, PAGE, dtype=dtype)
+        logits[dtype] = loaded.model(pack([Item(range(20), 0, [1, 0], True)], cache), cache)
+    assert len(revisions) == 1
+    assert difference(logits[torch.float32], logits[torch.float64]) <= 1e-5
+    assert difference(logits[torch.bfloat16], logits[torch.float64]) <= 0.1
+    other = load("tiny", dtype=torch.float64, seed=8)
+    assert other.about["revision"] not in revisions
+    assert not torch.equal(
+        other.model.head.weight, load("tiny", dtype=torch.float64, seed=9).model.head.weight
+    )

@@ -48,7 +48,15 @@ def check_against_result(run):
         does = {
             (s.id, s.does, s.new, s.context) for s in frame.seats if s and s.does in ("prefill", "decode")
         }
-        assert does == {(i["id"], i["phase"], i["new_tokens"], i["context"]) for i in row["items"]}
+        items = {(i["id"], i["phase"], i["new_tokens"], i["context"]) for i in row["items"]}
+        assert does == {item for item in items if item[0] not in frame.wasted}
+        assert set(frame.wasted) <= {item[0] for item in items}
+        if frame.fixed is not None:
+            number, planned = frame.fixed
+            after = result["rounds"][number]["items"]
+            assert planned == [[i["id"], i["new_tokens"], i["context"], i["phase"]] for i in after]
+        if limits.overlaps:
+            continue  # the result's are those of the instant at which the round was planned
         assert frame.waiting == row["waiting"]
         assert frame.pages.in_use == row["pages_in_use"]
         assert frame.pages.in_use + frame.pages.promised == row["pages_reserved"]
@@ -104,7 +112,7 @@ def test_crowds_against_the_engine_itself(crowd):
             queue, owned, promised, shared, cached, owners = truth[frame.round]
             assert [waiting.id for waiting in frame.queue] == queue[:FIRST]
             assert frame.waiting == len(queue)
-            assert tuple(frame.pages) == (owned, promised, shared, cached)
+            assert tuple(frame.pages) == (owned, promised, shared, cached, 0)
             cells = {at: cell for at, cell in enumerate(frame.cells) if cell.owners}
             assert {at: cell.owners for at, cell in cells.items()} == {
                 at: len(who) for at, who in owners.items()
@@ -119,6 +127,31 @@ def test_crowds_against_the_result(crowd):
     found = check_against_result(labkit.run(crowd))
     kinds = {told.kind for frame in found for told in (*frame.before, *frame.during, *frame.after)}
     assert {"submit", "admit", "finish", "pause", "resume", "cancel", "read"} <= kinds
+
+
+def test_a_round_that_overlaps_is_told_with_what_is_fixed_and_what_is_wasted():
+    """Case 12: round 1 is fixed at 0; A ends at 10, so that round runs for nothing and holds its 3 pages to 20."""
+    first, second, third, end = frames(labkit.run("case12_pages_held_back").journal)[1]
+    assert first.fixed == (1, [["A", 1, 8, "decode"]])
+    assert (first.wasted, [told.kind for told in first.after]) == ([], ["finish"])
+    assert (second.fixed, second.wasted, second.pages.in_use, second.pages.held) == (None, ["A"], 0, 3)
+    assert [waiting.id for waiting in second.queue] == ["B"]
+    assert (third.pages.in_use, third.pages.held, third.tokens) == (2, 0, [("B", 1)])
+    assert (end.kind, end.start) == ("end", 30_000_000)
+
+
+def test_late_and_lost_rounds_are_told():
+    """Round 0 is due at 10 and signals at 15; round 2 never does: given up 50 ms after 30, A is computed again."""
+    document = labkit.load("x1_continuous").document()
+    document["policy"] |= {"pipeline_depth": 2, "lease_seconds": 0.05}
+    document["faults"] = [{"round": 0, "late_seconds": 0.005}, {"round": 2, "lost": True}]
+    found = frames(labkit.run(document).journal)[1]
+    late, lost = found[0], found[2]
+    assert (late.end, [told[:2] for told in late.after][0]) == (10_000_000, (15_000_000, "late"))
+    assert [told for told in lost.after if told.kind == "lost"]
+    assert lost.tokens == []
+    assert {told.kind for told in lost.during} >= {"preempt"}
+    assert found[-1].totals["finish"] == 3
 
 
 def test_reasons_are_the_notes_carried_on():
