@@ -22,7 +22,7 @@ class Reason(enum.Enum):
     WINDOW = "window"  # static batching: the batch is still being collected
     SWAPPED = "swapped"  # a swapped request has to come back first
     READER = "reader"  # its own reader has not made room
-    PREEMPTED = "preempted"  # it gave way in this very round
+    PREEMPTED = "preempted"  # it gave way in this very round, or its pages are still on their way to the host
 
 
 class PlanItem(NamedTuple):

@@ -25,6 +25,7 @@ from labkit.core.errors import InputError, escaped, quoted
 from labkit.core.plan import Plan, PlanItem
 from labkit.core.types import Job
 from labkit.executors.drawn import drawn_ids, drawn_prompt, drawn_seed
+from labkit.executors.model.decode_graphs import DecodeGraphs
 from labkit.executors.model.load import Loaded, load
 from labkit.executors.model.paged import Item, PagedCache, pack
 from labkit.executors.model.sampling import Sampling, sample
@@ -98,7 +99,8 @@ class TorchExecutor:
     """Runs plans on a model with `pages` pages of cache. One executor serves one run.
 
     `asks`: what the requests of a scenario file ask; a request that is not among them gets a drawn prompt and the
-    length in its `Job.oracle`. `seed`: of drawn prompts, and of sampling where a request names none.
+    length in its `Job.oracle`. `seed`: of drawn prompts, and of sampling where a request names none. `cuda_graphs`:
+    rounds of decodes alone are padded to fixed shapes, which a GPU replays; capturing a shape is not timed.
     """
 
     def __init__(
@@ -109,11 +111,13 @@ class TorchExecutor:
         page_tokens: int,
         asks: Mapping[str, Ask] | None = None,
         seed: int = 0,
+        cuda_graphs: bool = False,
     ) -> None:
         weight = next(loaded.model.parameters())
         self.loaded = loaded
         self.device, self.dtype = weight.device, weight.dtype
         self.cache = PagedCache(loaded.config, pages, page_tokens, self.device, self.dtype)
+        self.graphs = DecodeGraphs(loaded.model, self.cache) if cuda_graphs else None
         self.asks = asks or {}
         self.seed = seed
         self.pages = PageTables()
@@ -227,10 +231,15 @@ class TorchExecutor:
             items.append(Item(tokens, item.context, self.pages.tables[item.id], item.yields))
         sampled = torch.empty(0, dtype=torch.int64, device=self.device)  # of a round that carries swaps alone
         if items:
-            batch = pack(items, self.cache)
+            graphs = self.graphs if all(len(item.tokens) == 1 and item.yields for item in items) else None
+            batch = pack(items, self.cache) if graphs is None else graphs.pack(items)
             if waiting:
                 self._take_from_device(batch.tokens, batch.rows, waiting)
-            logits = self.loaded.model(batch, self.cache)
+            if graphs is None:
+                logits = self.loaded.model(batch, self.cache)
+            else:
+                logits = graphs.run(batch, len(items))
+                untimed, graphs.captured_ns = untimed + graphs.captured_ns, 0
             samplings = [self._requests[item.id].ask.sampling for item in yields]
             sampled = sample(logits, samplings, [item.context + item.new_tokens for item in yields])
         if self.device.type != "cuda":

@@ -115,8 +115,8 @@ class Joined:
         chunk = min(raw["policy"]["prefill_chunk"] or longest, longest, tokens)
         return Largest(tokens, min(seats, tokens), chunk, longest)
 
-    def executor(self) -> tuple[Scenario, TorchExecutor]:
-        """Size the pool and take its memory.
+    def executor(self, *, cuda_graphs: bool = False) -> tuple[Scenario, TorchExecutor]:
+        """Size the pool and take its memory. `cuda_graphs`: see TorchExecutor.
 
         Raises:
             InputError: the budget names other bytes than the model has, or more than there is room for.
@@ -159,7 +159,14 @@ class Joined:
             )
         raw = {**raw, "budget": {**given, "bytes_per_token": own, "kv_bytes": kv_bytes}}
         scenario = dataclasses.replace(self.scenario, raw=raw, setup=build.setup(raw))
-        executor = TorchExecutor(loaded, pages=pages, page_tokens=size, asks=self.asks, seed=scenario.seed)
+        executor = TorchExecutor(
+            loaded,
+            pages=pages,
+            page_tokens=size,
+            asks=self.asks,
+            seed=scenario.seed,
+            cuda_graphs=cuda_graphs,
+        )
         return scenario, executor
 
 

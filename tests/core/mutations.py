@@ -23,7 +23,12 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 COPIED = ["labkit", "tests/__init__.py", "tests/conftest.py", "tests/oracle.py", "tests/core", "tests/engine"]
-TESTS = ["tests/core/test_laws.py", "tests/core/test_exhaustive.py", "tests/core/test_stateful.py"]
+TESTS = [
+    "tests/core/test_overlap.py",
+    "tests/core/test_laws.py",
+    "tests/core/test_exhaustive.py",
+    "tests/core/test_stateful.py",
+]
 TESTS += ["tests/core/test_purity.py", "tests/engine/test_oracle.py"]
 SECONDS = 180
 # Random tests look for a failure, they need not make it small; and the copy must be what is tested.
@@ -299,6 +304,94 @@ FAULTS = [
         "draft.py",
         "if seq.paused or (victims and seq.id in victims):",
         "if victims and seq.id in victims:",
+    ),
+    # Rounds that overlap.
+    Fault(
+        "pages are not held back for a round in flight",
+        "scheduler.py",
+        "    if seq.last_served in state.in_flight:\n",
+        "    if False:\n",
+    ),
+    Fault(
+        "swapped pages are free before they have got there",
+        "scheduler.py",
+        "steps = [transfer.pages, state.fences",
+        "steps = [state.fences",
+    ),
+    Fault(
+        "pages are retired again",
+        "scheduler.py",
+        "state.fences.pop(number, [])",
+        "state.fences.get(number, [])",
+    ),
+    Fault("a double retire goes unnoticed", "pages.py", "if left < 0:", "if False:"),
+    Fault("one step of two suffices", "pages.py", "            if left:\n", "            if False:\n"),
+    Fault(
+        "a quarantined page is found",
+        "pages.py",
+        "if page is None or (page in self.touched and not self.references[page]):",
+        "if page is None:",
+    ),
+    Fault("quarantined pages count as free", "pages.py", "self.owned - self.quarantined", "self.owned"),
+    Fault(
+        "the epoch stays when the cache is lost",
+        "scheduler.py",
+        "    seq.epoch += 1\n    seq.computed = seq.scheduled = 0\n",
+        "    seq.computed = seq.scheduled = 0\n",
+    ),
+    Fault(
+        "the end of a lease is ignored",
+        "scheduler.py",
+        "    elif lost:\n        records.append",
+        "    elif False:\n        records.append",
+    ),
+    Fault(
+        "a lost round leaves its requests as they are",
+        "scheduler.py",
+        '            records += _preempt(state, seq, "recompute", seq.id, now)\n',
+        "            pass\n",
+    ),
+    Fault(
+        "a pending token is not counted",
+        "scheduler.py",
+        "            seq.wanted = end + 1  # its token",
+        "            pass  # its token",
+    ),
+    Fault(
+        "the bound is not counted ahead",
+        "scheduler.py",
+        "if end == seq.wanted < seq.most:",
+        "if end == seq.wanted:",
+    ),
+    Fault(
+        "rounds settle out of order",
+        "scheduler.py",
+        "number = next(iter(state.in_flight))",
+        "number = next(reversed(state.in_flight))",
+    ),
+    Fault(
+        "somebody gives way while a round is in flight",
+        "decide.py",
+        "if state.in_flight and (lowest or draft.victims):",
+        "if False:",
+    ),
+    Fault(
+        "room on the host comes free before the swap is over",
+        "scheduler.py",
+        "        if not state.moving(seq):\n",
+        "        if True:\n",
+    ),
+    Fault(
+        "a request is back before its pages have left",
+        "decide.py",
+        "Reason.PREEMPTED if state.moving(seq) else draft.try_enter(seq)",
+        "draft.try_enter(seq)",
+    ),
+    Fault(
+        "pages on their way cost another victim",
+        "draft.py",
+        "if not self.stopped_by_pages or self.coming or not left:",
+        "if not self.stopped_by_pages or not left:",
     ),
 ]
 

@@ -4,6 +4,9 @@ An event is an arrival, a cancel, a reader's pause or resume, or the end of a ro
 requests having had their last token. Between events, whenever no round is in flight, the next one may start or not yet
 (so that several events can fall on one instant). States that can no longer be told apart are visited once.
 
+Where rounds overlap, a second one may be fixed while one runs, a round or a swap-out may be lost, and a swap-out may be
+complete at any time after the round that carried it.
+
 At every state, and not only at the last ones: if nothing else happens and all readers read, everything ends within the
 number of rounds that law 9 allows.
 """
@@ -19,6 +22,7 @@ from math import comb
 
 import pytest
 
+from labkit.core.plan import PlanItem
 from labkit.core.types import Budget, Policy, Tenant
 from tests.core.world import World, freeze, thaw
 
@@ -98,17 +102,43 @@ POLICIES: dict[str, Case] = {
         {"recompute"},
         {"swap", "fail", "share"},
     ),
+    "overlap, recompute": (
+        PAGES,
+        Policy(admission="grow", preemption="recompute", prefix_sharing=True, pipeline_depth=2),
+        {"recompute", "hold", "quarantine", "lose"},
+        {"swap", "fail"},
+    ),
+    "overlap, swap": (
+        budget(host_pages=2),
+        Policy(admission="grow", preemption="swap", pipeline_depth=2),
+        {"swap", "hold", "quarantine", "lose"},
+        {"fail", "share"},
+    ),
+    "overlap, priority": (
+        budget(seats=2, host_pages=3),
+        Policy(admission="reserve", order="priority", preemption="swap", pipeline_depth=2),
+        {"hold", "quarantine", "lose"},
+        {"fail", "share"},
+    ),
+    "overlap, none": (
+        PAGES,
+        Policy(admission="grow", preemption="none", pipeline_depth=2),
+        {"fail", "hold", "quarantine", "lose"},
+        {"recompute", "swap", "share"},
+    ),
 }
 
 
-def rounds_at_most() -> int:
+def rounds_at_most(policy: Policy) -> int:
     """Law 9: between two preemptions of it a request gains a position, and no round is empty.
 
     A request has W = P + bound − 1 positions to compute, so it is preempted at most W times, and computes at most W
-    positions before each of them and after the last.
+    positions before each of them and after the last. Where rounds overlap, each swap-out may take a round of its own,
+    and two more may run for nothing for each request: after its end, and after it was lost before.
     """
     work = [prompt + bound - 1 for prompt, bound, _ in REQUESTS.values()]
-    return sum(w * (w + 1) for w in work)
+    extra = sum(work) + 2 * len(work) if policy.pipeline_depth > 1 else 0
+    return sum(w * (w + 1) for w in work) + extra
 
 
 # ------------------------------------------------------------------------------------------------ what a state is
@@ -139,7 +169,7 @@ def fingerprint(world: World) -> bytes:
                 seq.id, str(seq.status), seq.computed, seq.total, seq.emitted, min(seq.preemptions, 1),
                 seq.mark, world.mark.get(seq.id), [page(ref.id) for ref in seq.table], seq.host_pages, seq.published,
                 seq.bypassed, seq.paused, str(seq.doom), served[seq.last_served],
-                seq.scheduled, seq.wanted, seq.last_served in state.in_flight,
+                seq.scheduled, seq.wanted, seq.last_served - first if seq.last_served in state.in_flight else None,
             )
             for seq in live
         ],
@@ -147,7 +177,10 @@ def fingerprint(world: World) -> bytes:
         flight,
         [(number - first, [page(ref.id) for ref in refs]) for number, refs in state.fences.items()],
         [
-            (name, current.get(name) == epoch + 1, [page(ref.id) for ref in move.pages], world.carried[name, epoch] - first)
+            (
+                name, current.get(name) == epoch + 1, [page(ref.id) for ref in move.pages],
+                world.carried[name, epoch] - first,
+            )
             for (name, epoch), move in state.transfers.items()
         ],
         list(pool._cached.values()),
@@ -180,9 +213,20 @@ def events(world: World) -> Iterator[Event]:
         elif name not in world.ends:
             yield "arrive", name
     if world.plan is not None:
-        yielding = [item.id for item in world.plan.items if item.yields and state.live[item.id].doom is None]
+        yielding = [item.id for item in world.plan.items if item.yields and counts(world, item)]
         for last in subsets(yielding):
             yield "end", last
+        if world.depth > 1:
+            yield "lose", None
+    for name, _ in world.swaps:
+        yield "swap done", name
+        yield "swap lost", name
+
+
+def counts(world: World, item: PlanItem) -> bool:
+    """What the round computes for this request will come to something, as far as is known."""
+    seq = world.state.live.get(item.id)
+    return seq is not None and seq.epoch == item.epoch and seq.doom is None
 
 
 def happen(world: World, event: Event, seen: Counter[str]) -> None:
@@ -194,7 +238,12 @@ def happen(world: World, event: Event, seen: Counter[str]) -> None:
     elif kind == "cancel":
         world.end(what)
     elif kind == "end":
+        seen["wasted"] += not all(counts(world, item) for item in world.plan.items)
         world.end_round(what)
+    elif kind == "lose":
+        world.end_round(lost=True)
+    elif kind in ("swap done", "swap lost"):
+        world.end_swap(next(swap for swap in world.swaps if swap[0] == what), kind == "swap lost")
     elif kind == "plan":
         plan = world.plan_round()
         waits = [plan.why(seq.id).value for seq in world.state.waiting]
@@ -204,8 +253,10 @@ def happen(world: World, event: Event, seen: Counter[str]) -> None:
         seen["swap in"] += sum(1 for entry in plan.entries if entry.from_swap)
         seen["chunk"] += sum(1 for item in plan.items if item.prefill and not item.yields)
         seen["round"] += bool(plan.items)
+        seen["hold"] += plan.holds
     else:
         world.pause(what, kind == "pause")
+    seen["quarantine"] += world.state.pool.quarantined > 0
 
 
 class Walk:
@@ -225,7 +276,7 @@ class Walk:
         self._reach(World(self.case[0], self.case[1], TENANTS), layer)
         for at in range(depth + 1):
             for frozen in layer:  # which grows: a round's start is no event
-                if thaw(frozen).plan is None:
+                if thaw(frozen).may_plan:
                     self._step(frozen, ("plan", None), layer)
             later: list[bytes] = []
             for frozen in layer:
@@ -275,27 +326,33 @@ class Walk:
                 left = self.rounds_left[now]
                 break
             assert now not in path, "law 9: the same state again, for ever"
-            path[now] = world.plan is not None
-            if world.plan is not None:
-                world.end_round()
-            else:
-                plan = world.plan_round()
-                assert plan.items or plan.victims, (
-                    f"law 9: {list(world.state.live)} wait and nothing can happen"
-                )
-                happened = {victim.mode for victim in plan.victims}
-                assert not happened & self.case[3], f"{happened} under a policy that has none"
+            path[now] = self._goes_on(world)
         for at, ended in reversed(path.items()):
             left += ended
             self.rounds_left[at] = left
-        assert left <= rounds_at_most(), "law 9: more rounds than all the work has positions"
+        assert left <= rounds_at_most(self.case[1]), "law 9: more rounds than all the work has positions"
+
+    def _goes_on(self, world: World) -> bool:
+        """What happens next if nothing comes from outside: planning as long as it can, then the end of a round."""
+        if world.may_plan:
+            plan = world.plan_round()
+            happened = {victim.mode for victim in plan.victims}
+            assert not happened & self.case[3], f"{happened} under a policy that has none"
+            if plan.items or plan.victims:
+                return False
+        if world.plan is not None:
+            world.end_round()
+            return True
+        assert world.swaps, f"law 9: {list(world.state.live)} wait and nothing can happen"
+        world.end_swaps()
+        return False
 
     def _compare(self, one: World, other: World) -> None:
         """The print leaves out nothing that matters: two states of one print stay so whatever happens next."""
         self.compared += 1
         one_frozen, other_frozen = freeze(one), freeze(other)
         assert list(events(one)) == list(events(other))
-        for event in [*events(one), *([("plan", None)] if one.plan is None else [])]:
+        for event in [*events(one), *([("plan", None)] if one.may_plan else [])]:
             first, second = thaw(one_frozen), thaw(other_frozen)
             happen(first, event, Counter())
             happen(second, event, Counter())
@@ -330,7 +387,7 @@ def walk(name: str, depth: int) -> None:
     always = {"arrive", "cancel", "late cancel", "pause", "resume", "end", "plan", "round"}
     assert always | case[2] <= happened, "the walk leaves out what it is for"
     assert not case[3] & happened, "what the policy rules out"
-    assert 3 <= most <= rounds_at_most()  # A alone: its prompt's round, then two decodes
+    assert 3 <= most <= rounds_at_most(case[1])  # A alone: its prompt's round, then two decodes
 
 
 @pytest.mark.parametrize("name", POLICIES)

@@ -248,7 +248,7 @@ def test_law_6_no_way_leads_out_of_a_terminal_state(ended: Outcome):
 
 
 def test_law_6_the_table_of_legal_changes():
-    """Only a waiting one may still be rejected, only an active one finishes, a swapped one comes back to its seat, or waits."""
+    """Only a waiting one may still be rejected, only an active one finishes, a swapped one sits or waits again."""
     early = {Outcome.CANCELLED, Outcome.EXPIRED, Outcome.FAILED}
     assert TRANSITIONS[None] == {Status.WAITING, Outcome.REJECTED}
     assert TRANSITIONS[Status.WAITING] == {Status.ACTIVE, Outcome.REJECTED} | early

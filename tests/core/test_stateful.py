@@ -44,6 +44,7 @@ def policies(draw: st.DrawFn) -> Policy:
         min_run_tokens=draw(st.integers(1, 4)),
         max_queue=draw(st.none() | st.integers(0, 4)),
         prefix_sharing=draw(st.booleans()),
+        pipeline_depth=draw(st.sampled_from([1, 2])),
         backpressure=frozenset(draw(st.sets(st.sampled_from(CHAINS))) | {"output"}),
     )
 
@@ -101,7 +102,7 @@ class Scheduler(RuleBasedStateMachine):
     def capacity(self, seats: int) -> None:
         self.world.seats(seats)
 
-    @precondition(lambda self: self.world.plan is None)
+    @precondition(lambda self: self.world.may_plan)
     @rule()
     def plan(self) -> None:
         self.world.plan_round()
@@ -114,12 +115,24 @@ class Scheduler(RuleBasedStateMachine):
             frozenset(item.id for at, item in enumerate(items) if at in last and item.yields)
         )
 
-    @precondition(lambda self: self.world.plan is None)
+    @precondition(lambda self: self.world.plan is not None and self.world.depth > 1)
+    @rule()
+    def lose_round(self) -> None:
+        self.world.end_round(lost=True)
+
+    @precondition(lambda self: self.world.swaps)
+    @rule(which=st.integers(0, 3), lost=st.booleans())
+    def end_swap(self, which: int, lost: bool) -> None:
+        self.world.end_swap(self.world.swaps[which % len(self.world.swaps)], lost)
+
     @rule(rounds=st.integers(1, 6))
     def several(self, rounds: int) -> None:
         for _ in range(rounds):
-            if self.world.plan_round().items:
+            while self.world.may_plan and self.world.state.runs(self.world.plan_round()):
+                pass
+            if self.world.plan is not None:
                 self.world.end_round()
+            self.world.end_swaps()
 
 
 Scheduler.TestCase.settings = settings(max_examples=300, stateful_step_count=40, deadline=None)

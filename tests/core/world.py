@@ -172,6 +172,11 @@ class World:
         self._saw(finish_swap(self.state, *swap, self.now, lost))
         assert finish_swap(self.state, *swap, self.now) == [], "a late signal changed something"
         assert finish_swap(self.state, *swap, self.now, lost=True) == [], "a swap has two ends"
+        seq = self.state.live.get(swap[0])
+        fallen = seq is not None and (seq.status, seq.computed) == (Status.WAITING, 0)
+        assert seq is None or fallen == lost, (
+            "N02: what never got to the host is computed again, and only that"
+        )
 
     def end_swaps(self) -> None:
         """All swap-outs whose rounds are over are complete."""
@@ -297,4 +302,4 @@ class World:
             elif reason is Reason.SECONDS:
                 assert budget.round_ns is not None
             elif reason is Reason.PREEMPTED:
-                assert seq.id in victims
+                assert seq.id in victims or seq.id in {name for name, _ in self.carried}

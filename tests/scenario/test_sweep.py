@@ -208,7 +208,9 @@ def test_ctrl_c_leaves_what_is_done(call, files, monkeypatch):
 
 @pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT to another process there")
-@pytest.mark.parametrize("send", [os.killpg, os.kill], ids=["to all of a terminal", "to the first process alone"])
+@pytest.mark.parametrize(
+    "send", [os.killpg, os.kill], ids=["to all of a terminal", "to the first process alone"]
+)
 def test_ctrl_c_ends_every_process(files, send):
     document = {**MM1, "arrivals": {**MM1["arrivals"], "count": 8000}}
     (files / "mm1.json").write_text(json.dumps(document), encoding="utf-8", newline="\n")

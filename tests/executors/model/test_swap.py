@@ -1,4 +1,4 @@
-"""N03: what comes back from the host comes back to the same model, position and cache format, in the order of its map."""
+"""N03: what comes back from the host comes back to the same model, position and format, in the order of its map."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def ns(seconds):
 
 def check_against_result(run):
     """Compare every round, every request and every total with the result object."""
-    _, found = frames(run.journal)
+    limits, found = frames(run.journal)
     result = run.result
     told = [frame for frame in found if frame.kind == "round"]
     emitted, ended = {}, {}
