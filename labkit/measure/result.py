@@ -227,7 +227,8 @@ class ResultFold:
         self._open[number] = _Planned(event["items"], told.notes + event["notes"], overlaps)
 
     def _round(self, event: Record) -> None:
-        items, notes, overlaps = self._open.pop(event["round"], _UNPLANNED)
+        planned = self._open.pop(event["round"], _UNPLANNED)
+        items, overlaps = planned.items, planned.overlaps
         for request_id, new_tokens, context, _ in items:
             trace = self.live.get(request_id)
             if overlaps and (trace is None or trace.outcome is not Outcome.UNFINISHED):
@@ -245,7 +246,7 @@ class ResultFold:
                 self.recomputed += again
             if end > trace.high_water:
                 trace.high_water = end
-        ended = event.get("end", event["t"])  # its signal may have come later
+        ended: int = event["end" if "end" in event else "t"]  # its signal may have come later
         duration = ended - event["start"]
         if event["round"] != self.rounds_run or duration <= 0 or event["start"] < self._last_end:
             raise FoldError(
@@ -268,7 +269,7 @@ class ResultFold:
                         {"id": name, "phase": phase, "new_tokens": new_tokens, "context": context}
                         for name, new_tokens, context, phase in items
                     ],
-                    "notes": [{"id": name, "reason": reason} for name, reason in notes],
+                    "notes": [{"id": name, "reason": reason} for name, reason in planned.notes],
                 }
             )
 

@@ -26,7 +26,9 @@ from labkit.measure.little import REGIONS
 from labkit.measure.metrics import METRICS, values
 from labkit.measure.result import ResultFold
 from labkit.measure.times import POINTS
-from labkit.show.report_tables import NS, Run, clean, plain, sections
+from labkit.show.report_layout import NS, Run, plain
+from labkit.show.report_numbers import clean, printable
+from labkit.show.report_tables import sections
 from labkit.show.text import LANGUAGES, language, t
 
 MOST_REQUESTS, MOST_ROUNDS = 24, 80  # what a timeline can show
@@ -122,7 +124,7 @@ def _report(options: argparse.Namespace) -> None:
     if options.json:
         print(json.dumps(as_json(runs), ensure_ascii=False, separators=(",", ":"), allow_nan=False))
     else:
-        print("\n".join(plain(section) for section in sections(runs, targets)), end="")
+        print(printable("\n".join(plain(section) for section in sections(runs, targets))), end="")
 
 
 # ------------------------------------------------------------------------------------------------ what was asked

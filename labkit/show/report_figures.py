@@ -15,7 +15,8 @@ from labkit.show.figures.report_shares import shares
 from labkit.show.figures.report_tails import Tail, tails
 from labkit.show.figures.timeline import timeline, timelines
 from labkit.show.picture import Picture
-from labkit.show.report_tables import NS, Run, between, clean, unit_of
+from labkit.show.report_layout import NS, Run
+from labkit.show.report_numbers import between, clean, unit_of
 from labkit.show.text import t
 
 MOST_TENANTS = 7

@@ -6,7 +6,8 @@ import html
 from collections.abc import Iterable, Sequence
 
 from labkit.show.picture import Picture
-from labkit.show.report_tables import Section, printable
+from labkit.show.report_layout import Section
+from labkit.show.report_numbers import printable
 from labkit.show.text import language, t
 
 CSS = """
@@ -28,11 +29,11 @@ section { margin: 0 0 2.2rem; }
 .table { overflow-x: auto; }
 .table:focus-visible { outline: 2px solid #0072b2; outline-offset: 2px; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; line-height: 1.4; }
-caption { text-align: left; font-weight: 600; font-size: 1.02rem; padding: .3rem 0 .5rem; }
+caption { text-align: left; white-space: nowrap; font-weight: 600; font-size: 1.02rem; padding: .3rem 0 .5rem; }
 th, td { padding: .36rem .8rem; text-align: right; vertical-align: baseline; border-bottom: 1px solid var(--line); }
 th:first-child, td.words, thead th.words { text-align: left; }
 thead th { background: var(--band); font-weight: 600; vertical-align: bottom; }
-tbody th { font-weight: 500; }
+tbody th { font-weight: 500; min-width: 8rem; }
 th, td { max-width: 22rem; overflow-wrap: break-word; }
 section p { color: var(--faint); font-size: .92rem; max-width: 58rem; margin: .5rem 0 0; }
 @media print {
@@ -86,9 +87,7 @@ def _title(picture: Picture) -> str:
 
 def _section(place: str, section: Section) -> str:
     table = section.table
-    words = [
-        not any(_is_number(row[i]) for row in table.rows if i < len(row)) for i in range(len(table.head))
-    ]
+    words = [_in_words(row[i] for row in table.rows if i < len(row)) for i in range(len(table.head))]
     head = "".join(
         f'<th scope="col"{_class(w)}>{html.escape(c)}</th>' for c, w in zip(table.head, words, strict=True)
     )
@@ -112,5 +111,7 @@ def _class(words: bool) -> str:
     return ' class="words"' if words else ""
 
 
-def _is_number(cell: str) -> bool:
-    return cell.lstrip("≥ -")[:1].isdigit()
+def _in_words(cells: Iterable[str]) -> bool:
+    """A column of words stands to the left; one of numbers, of which some may be undefined, to the right."""
+    said = [cell for cell in cells if cell not in ("–", t("report.undefined"))]
+    return bool(said) and not any(cell.lstrip("≥ -")[:1].isdigit() for cell in said)

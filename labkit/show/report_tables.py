@@ -5,24 +5,20 @@ Each is a `Section`: a table and a note that says what it holds. Several runs st
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any
 
-from labkit.measure.compare import Entrant, compared, shorter
+from labkit.measure.compare import compared, shorter
 from labkit.measure.fairness import Service, services
-from labkit.measure.fold import Measures
-from labkit.measure.goodput import Share, Targets, denominators
-from labkit.measure.latency import Bounds, Sample
+from labkit.measure.goodput import Targets
 from labkit.measure.little import REGIONS, Little, mismatch
 from labkit.measure.slices import DIMENSIONS, Slice, by_revision, pooled_itl, revision, slices
+from labkit.show.report_layout import NS, Run, Section, each, heads, side_by_side
+from labkit.show.report_numbers import Number, between, clean, mean_of, number, percent, times, unit_of
+from labkit.show.report_ratios import flows, goodput, work
 from labkit.show.tables import Table
 from labkit.show.text import t
 
-NS = 10**9
-LONGEST = 40  # characters of a name from outside
 MOST_PARTS = 12  # tenants in one table
 PERCENTILES = (Fraction(1, 2), Fraction(9, 10), Fraction(99, 100))
 LATENCIES = (
@@ -39,30 +35,6 @@ LATENCIES = (
     ("wait", "worker", "wait"),
     ("waits_total", "worker", "waits_total"),
 )
-Number = Fraction | int | None
-
-
-@dataclass(frozen=True)
-class Run:
-    """One journal, read: the name to show it by, its first line, its measures, what it brings to a comparison.
-
-    `result` is the result object where it is small enough to draw request by request.
-    """
-
-    name: str
-    header: Mapping[str, Any]
-    measures: Measures
-    entrant: Entrant
-    result: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True)
-class Section:
-    """A table with a note under it; `key` names it in links."""
-
-    key: str
-    table: Table
-    note: str = ""
 
 
 def sections(runs: Sequence[Run], targets: Targets) -> list[Section]:
@@ -74,105 +46,15 @@ def sections(runs: Sequence[Run], targets: Targets) -> list[Section]:
         _requests(runs),
         _latency(runs, unit),
         _weights(runs, unit),
-        _goodput(runs, targets),
-        _flows(runs),
-        _work(runs),
+        goodput(runs, targets),
+        flows(runs),
+        work(runs),
         *(_little(run, len(runs) > 1) for run in runs),
         _backlogs(runs),
         *(_tenants(run, len(runs) > 1) for run in runs),
         _slices(runs, unit),
     ]
     return parts
-
-
-# ------------------------------------------------------------------------------------------------ numbers
-
-
-def number(value: Number, digits: int = 4) -> str:
-    """A number for people, to four significant digits and never with an exponent; a word where it is undefined."""
-    if value is None:
-        return t("report.undefined")
-    if value == int(value):
-        return f"{int(value):,}".replace(",", " ") if abs(value) >= 10**4 else str(int(value))
-    size = abs(float(value))
-    places = digits - 1 if size == 0 else max(0, digits - 1 - _exponent(size))
-    text = f"{float(value):,.{min(places, 9)}f}".replace(",", " " if size >= 10**4 else "")
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _exponent(size: float) -> int:
-    return int(f"{size:e}".partition("e")[2])
-
-
-def printable(text: str) -> str:
-    """Text in which nothing can drive a terminal or turn its direction; lines stay lines."""
-    return "".join(c if c.isprintable() or c in "\n\u3000" else ascii(c)[1:-1] for c in text)
-
-
-def clean(text: str, longest: int = LONGEST) -> str:
-    """Text from outside on one line: nothing that could break it or drive a terminal, cut to so many characters."""
-    safe = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-    return safe if len(safe) <= longest else safe[: longest - 1] + "…"
-
-
-def percent(value: Number) -> str:
-    """A share with its percent sign."""
-    return t("report.undefined") if value is None else f"{number(100 * value)} %"
-
-
-def unit_of(runs: Sequence[Run]) -> tuple[str, int]:
-    """ms while the longest sojourn is under ten seconds, else s; and how many of it make a second."""
-    longest = max((row.sojourn().ns for run in runs for row in run.measures.requests), default=0)
-    return ("ms", 1000) if longest < 10 * NS else ("s", 1)
-
-
-def _times(value: Number, unit: tuple[str, int]) -> str:
-    return number(None if value is None else value * unit[1])
-
-
-def between(bounds: Bounds, unit: tuple[str, int]) -> str:
-    """A percentile as one number, as 'at least', or as its two bounds."""
-    if bounds.low is None:
-        return t("report.undefined")
-    low = _times(bounds.low, unit)
-    if bounds.exact:
-        return low
-    return f"≥ {low}" if bounds.high is None else f"{low}–{_times(bounds.high, unit)}"
-
-
-def _mean(sample: Sample, unit: tuple[str, int]) -> str:
-    mean = _times(sample.mean(), unit)
-    return f"{mean} (≥ {_times(sample.mean_at_least(), unit)})" if sample.censored else mean
-
-
-# ------------------------------------------------------------------------------------------------ layout
-
-
-def _side_by_side(
-    runs: Sequence[Run], rows: Sequence[Sequence[str]], owners: Sequence[Run]
-) -> list[Sequence[str]]:
-    """The rows, with the name of their run in the second column where there are several."""
-    if len(runs) == 1:
-        return list(rows)
-    return [[row[0], owner.name, *row[1:]] for row, owner in zip(rows, owners, strict=True)]
-
-
-def _head(runs: Sequence[Run], first: str, *others: str) -> list[str]:
-    return [first, *([t("report.run")] if len(runs) > 1 else []), *others]
-
-
-def _each(
-    runs: Sequence[Run], names: Sequence[str], cells: Callable[[Run, str], Sequence[str] | None]
-) -> list[Sequence[str]]:
-    """A row for each name and run; None leaves the row out."""
-    rows, owners = [], []
-    for name in names:
-        for run in runs:
-            found = cells(run, name)
-            if found is not None:
-                rows.append(found)
-                owners.append(run)
-    return _side_by_side(runs, rows, owners)
 
 
 # ------------------------------------------------------------------------------------------------ the runs
@@ -225,15 +107,22 @@ OUTCOMES = ("finished", "rejected", "cancelled", "expired", "failed", "unfinishe
 
 
 def _requests(runs: Sequence[Run]) -> Section:
-    heads = ("submitted", "accepted", *OUTCOMES, "on_target")
-    rows = []
+    names = ("planned", "submitted", "accepted", "admitted", *OUTCOMES, "on_target")
+    counted = []
     for run in runs:
-        counts = run.measures.counts
-        counts = counts | {"accepted": len(run.measures.accepted), "on_target": run.measures.on_target}
-        planned, admitted = run.entrant.planned, sum(r.admitted is not None for r in run.measures.requests)
-        cells = ["–" if planned is None else number(planned), *(number(counts[head]) for head in heads)]
-        rows.append([run.name, *cells, number(admitted)])
-    head = [t("report.run"), t("report.planned"), *(t(f"report.{h}") for h in heads), t("report.admitted")]
+        fold = run.measures
+        more = {
+            "planned": run.entrant.planned,
+            "accepted": len(fold.accepted),
+            "admitted": sum(row.admitted is not None for row in fold.requests),
+            "on_target": fold.on_target,
+        }
+        counted.append(fold.counts | more)
+    rows = [
+        [t(f"report.{name}"), *("–" if counts[name] is None else number(counts[name]) for counts in counted)]
+        for name in names
+    ]
+    head = [t("report.quantity"), *(run.name for run in runs)]
     return Section("requests", Table(t("report.requests"), head, rows), t("report.requests_note"))
 
 
@@ -249,12 +138,12 @@ def _latency(runs: Sequence[Run], unit: tuple[str, int]) -> Section:
         sample = run.measures.sample(name)
         if not sample.size or (point == "intended" and plain) or (point == "client" and figure in same):
             return None
-        where = "both" if figure in same else point
+        where = "both" if figure in same and point == "worker" else point
         percentiles = [between(sample.percentile(share), unit) for share in (*PERCENTILES, Fraction(1))]
-        counted = [number(sample.size), number(sample.censored), _mean(sample, unit)]
+        counted = [number(sample.size), number(sample.censored), mean_of(sample, unit)]
         return [t(f"report.{figure}"), t(f"report.{where}"), *counted, *percentiles]
 
-    rows = _each(runs, [name for _, _, name in LATENCIES], cells)
+    rows = each(runs, [name for _, _, name in LATENCIES], cells)
     columns = (
         t("report.observed"),
         t("report.count"),
@@ -264,7 +153,7 @@ def _latency(runs: Sequence[Run], unit: tuple[str, int]) -> Section:
         "p90",
         "p99",
     )
-    head = _head(runs, t("report.quantity"), *columns, t("report.max"))
+    head = heads(runs, t("report.quantity"), *columns, t("report.max"))
     return Section("latency", Table(t("report.latency", unit=unit[0]), head, rows), t("report.latency_note"))
 
 
@@ -280,115 +169,15 @@ def _weights(runs: Sequence[Run], unit: tuple[str, int]) -> Section:
         request, gap = t("report.each_request"), t("report.each_gap")
         size = {"tpot_mean": tpot.measured, "itl_mean": itl.measured}.get(key, itl.size)
         if key == "tpot_mean":
-            return [t("report.tpot_mean"), request, number(size), _times(tpot.mean(), unit)]
+            return [t("report.tpot_mean"), request, number(size), times(tpot.mean(), unit)]
         if key == "itl_mean":
-            return [t("report.itl_mean"), gap, number(size), _times(itl.mean(), unit)]
+            return [t("report.itl_mean"), gap, number(size), times(itl.mean(), unit)]
         share = Fraction(99, 100) if key == "itl_high" else Fraction(1)
         return [t(f"report.{key}"), gap, number(size), between(itl.percentile(share), unit)]
 
-    rows = _each(runs, ["tpot_mean", "itl_mean", "itl_high", "itl_max"], cells)
-    head = _head(runs, t("report.quantity"), t("report.weight"), t("report.count"), t("report.value"))
+    rows = each(runs, ["tpot_mean", "itl_mean", "itl_high", "itl_max"], cells)
+    head = heads(runs, t("report.quantity"), t("report.weight"), t("report.count"), t("report.value"))
     return Section("weights", Table(t("report.weights", unit=unit[0]), head, rows), t("report.weights_note"))
-
-
-# ------------------------------------------------------------------------------------------------ ratios
-
-RATIO = ("numerator", "denominator", "value", "population")
-POPULATIONS = {
-    "submitted": "report.of_sent",
-    "accepted": "report.of_those_accepted",
-    "finished": "report.of_those_finished",
-}
-RATES = {"submit_rate": "submit_rate", "throughput": "throughput", "goodput": "goodput_rate"}
-
-
-def _goodput(runs: Sequence[Run], targets: Targets) -> Section:
-    tables = {
-        run.name: {
-            s.name: s for s in denominators(run.measures.counts, run.measures.on_target, run.measures.seconds)
-        }
-        for run in runs
-    }
-
-    def cells(run: Run, name: str) -> Sequence[str] | None:
-        share: Share = tables[run.name][name]
-        rate = share.per == "seconds"
-        above = t("report.in_requests", count=number(share.numerator), kind=t(f"report.{share.of}"))
-        below = t("report.in_seconds", count=number(share.denominator, 6))
-        if not rate:
-            below = t("report.in_requests", count=number(share.denominator), kind=t(f"report.{share.per}"))
-        value = number(share.value) if rate else percent(share.value)
-        return [t(f"report.{RATES.get(name, name)}"), above, below, value, t(POPULATIONS[share.population])]
-
-    rows = _each(runs, list(next(iter(tables.values()))), cells)
-    head = _head(runs, t("report.quantity"), *(t(f"report.{h}") for h in RATIO))
-    asked = _asked(targets)
-    note = t("report.goodput_note", targets=asked) if asked else t("report.no_targets")
-    return Section("goodput", Table(t("report.goodput"), head, rows), note)
-
-
-def _asked(targets: Targets) -> str:
-    names = {"ttft": "TTFT", "tpot": "TPOT", "itl_max": t("report.longest_itl"), "sojourn": "T"}
-    bounds = {name: getattr(targets, field) for field, name in names.items()}
-    asked = [
-        t("report.target", name=name, bound=number(Fraction(bound, NS)))
-        for name, bound in bounds.items()
-        if bound is not None
-    ]
-    asked += [t("report.target_deadline")] if targets.deadline else []
-    asked += [t("report.target_quality")] if targets.quality else []
-    if not asked:
-        return ""
-    return t("list.comma").join(asked) + t("report.target_point", point=t(f"report.{targets.point}"))
-
-
-def _flows(runs: Sequence[Run]) -> Section:
-    def cells(run: Run, name: str) -> Sequence[str] | None:
-        work, fold = run.measures.work, run.measures
-        count, of = {
-            "requests": (work.finished, "finished"),
-            "input": (work.input_finished, "finished"),
-            "computed": (work.input_computed, "finished"),
-            "output": (work.generated, "emitted"),
-            "target": (work.finished_on_target, "finished"),
-            "tokens": (sum(r.input + r.output for r in fold.requests), "sent"),
-        }[name]
-        what = "in_plain" if name in ("requests", "target") else "in_tokens"
-        above = t(f"report.{what}", count=number(count))
-        below = t("report.in_seconds", count=number(fold.seconds, 6))
-        rate = number(count / fold.seconds if fold.seconds else None)
-        return [t(f"report.flow_{name}"), above, below, rate, t(f"report.of_{of}")]
-
-    rows = _each(runs, ["requests", "input", "output", "target", "computed", "tokens"], cells)
-    head = _head(runs, t("report.quantity"), *(t(f"report.{h}") for h in RATIO))
-    return Section("flows", Table(t("report.flows"), head, rows), t("report.flows_note"))
-
-
-def _work(runs: Sequence[Run]) -> Section:
-    def cells(run: Run, name: str) -> Sequence[str] | None:
-        work, fold = run.measures.work, run.measures
-        busy, accepted = Fraction(work.busy, NS), fold.accepted
-        first = work.executed - work.recomputed
-        preempted = sum(r.preemptions > 0 for r in accepted)
-        above, what, below, per, of = {
-            "busy_share": (busy, "in_seconds_busy", fold.seconds, "in_seconds", "window"),
-            "seats_mean": (Fraction(work.seat_time, NS), "in_seat_seconds", busy, "in_seconds_busy", "busy"),
-            "round_tokens": (work.executed, "in_positions", work.rounds, "in_rounds", "rounds"),
-            "round_mean": (Fraction(work.round_time, 10**6), "in_ms", work.rounds, "in_rounds", "rounds"),
-            "recompute_ratio": (work.recomputed, "in_again", first, "in_first", "rounds"),
-            "generated": (work.generated, "in_tokens", work.executed, "in_positions", "rounds"),
-            "preemptions": (work.preemptions.total(), "in_times", len(accepted), "in_plain", "accepted"),
-            "preempted": (preempted, "in_plain", len(accepted), "in_plain", "accepted"),
-        }[name]
-        ratio = Fraction(above) / below if below else None
-        value = percent(ratio) if name in ("busy_share", "preempted") else number(ratio)
-        parts = [t(f"report.{what}", count=number(above)), t(f"report.{per}", count=number(below))]
-        return [t(f"report.{name}"), *parts, value, t(f"report.of_{of}")]
-
-    names = ["busy_share", "seats_mean", "round_tokens", "round_mean", "recompute_ratio", "generated"]
-    rows = _each(runs, [*names, "preemptions", "preempted"], cells)
-    head = _head(runs, t("report.quantity"), *(t(f"report.{h}") for h in RATIO))
-    return Section("work", Table(t("report.work"), head, rows), t("report.work_note"))
 
 
 # ------------------------------------------------------------------------------------------------ Little
@@ -441,9 +230,9 @@ def _backlogs(runs: Sequence[Run]) -> Section:
         "buffer_peak",
         "lost",
     ]
-    head = _head(runs, t("report.quantity"), t("report.value"))
+    head = heads(runs, t("report.quantity"), t("report.value"))
     return Section(
-        "backlogs", Table(t("report.backlogs"), head, _each(runs, names, cells)), t("report.backlogs_note")
+        "backlogs", Table(t("report.backlogs"), head, each(runs, names, cells)), t("report.backlogs_note")
     )
 
 
@@ -466,9 +255,7 @@ def _tenants(run: Run, many: bool) -> Section:
         )
     meanings = [f"{head[i + 1]}{t('list.colon')}{t(f'report.meaning_{s.unit}')}" for i, s in enumerate(given)]
     caption = t("report.tenants") + (f" · {run.name}" if many else "")
-    note = (
-        t("report.tenants_note") + t("list.stop") + t("list.semicolon").join(meanings) + t("report.full_stop")
-    )
+    note = t("report.tenants_note") + t("report.units_count", units=t("list.semicolon").join(meanings))
     return Section("tenants", Table(caption, head, rows), note)
 
 
@@ -488,14 +275,14 @@ def _slices(runs: Sequence[Run], unit: tuple[str, int]) -> Section:
             ):
                 rows.append(_slice(part, unit))
                 owners.append(run)
-    table = _side_by_side(runs, rows, owners)
+    table = side_by_side(runs, rows, owners)
     joined = by_revision((run.header, run.measures.requests) for run in runs)
     empty = ["–"] if len(runs) > 1 else []
     for part in joined:
         first, *others = _slice(part, unit)
         table.append([first, *empty, *others])
     columns = ["TTFT p50", "TTFT p99", "TPOT p50", "TPOT p99", f"ITL {t('report.mean')}"]
-    head = _head(runs, t("report.slice"), t("report.count"), t("report.cut"), *columns)
+    head = heads(runs, t("report.slice"), t("report.count"), t("report.cut"), *columns)
     return Section("slices", Table(t("report.slices", unit=unit[0]), head, table), t("report.slices_note"))
 
 
@@ -506,25 +293,5 @@ def _slice(part: Slice, unit: tuple[str, int]) -> list[str]:
     ttft, tpot = part.ttft, part.tpot
     p50, p99 = Fraction(1, 2), Fraction(99, 100)
     percentiles = [between(sample.percentile(p), unit) for sample in (ttft, tpot) for p in (p50, p99)]
-    pooled = _times(pooled_itl(part.requests), unit)
+    pooled = times(pooled_itl(part.requests), unit)
     return [label, number(ttft.size), number(ttft.censored), *percentiles, pooled]
-
-
-# ------------------------------------------------------------------------------------------------ as text
-
-
-def plain(section: Section) -> str:
-    """The table as text: columns padded as wide as a terminal shows them, the note below."""
-    rows = [list(section.table.head), *map(list, section.table.rows)]
-    count = max(map(len, rows))
-    widths = [max(_width(row[i]) for row in rows if i < len(row)) for i in range(count)]
-    lines = [
-        "  ".join(c + " " * (w - _width(c)) for c, w in zip(row, widths, strict=False)).rstrip()
-        for row in rows
-    ]
-    parts = [section.table.caption, *lines, *([section.note] if section.note else [])]
-    return printable("\n".join(parts)) + "\n"
-
-
-def _width(text: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

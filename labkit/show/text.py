@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 
 from labkit.show.figures.load_words import STRINGS as LOADS
+from labkit.show.grade_words import GRADE
 from labkit.show.replay.words import STRINGS as REPLAY
 from labkit.show.report_words import REPORT
 
@@ -305,7 +306,7 @@ STRINGS: dict[str, dict[str, str]] = {
         "en": "{name}, but the installed PyTorch cannot use it",
     },
 }
-STRINGS |= REPLAY | LOADS | REPORT
+STRINGS |= REPLAY | LOADS | REPORT | GRADE
 
 
 def language() -> str:

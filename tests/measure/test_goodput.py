@@ -90,6 +90,16 @@ def test_targets(targets, met):
     assert metrics["throughput_on_target"] == Fraction(len(met) * 1000, 95)
 
 
+def test_what_was_never_wholly_delivered_is_on_target_at_the_worker_alone():
+    """A journal that breaks off before the last delivery: at the client nobody knows that it came in time."""
+    lines = in_order(
+        submit("A", 0, direct=False), [token("A", 10, 1), end("finish", "A", 10)], submit("B", 12)
+    )
+    for point, met in (("worker", 1), ("client", 0)):
+        fold = Measures(Targets(sojourn=50 * MS, point=point)).feed_all(lines).close()
+        assert (fold.counts["finished"], fold.on_target) == (1, met)
+
+
 def test_the_fold_gives_the_counts_of_the_table():
     fold = Measures().feed_all(events()).close()
     shares = denominators(fold.counts, fold.on_target, fold.seconds)

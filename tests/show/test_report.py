@@ -14,7 +14,8 @@ from labkit.engine import journal
 from labkit.measure.goodput import Targets
 from labkit.measure.metrics import measure
 from labkit.show import report
-from labkit.show.report_tables import number, percent, sections
+from labkit.show.report_numbers import number, percent
+from labkit.show.report_tables import sections
 
 NASTY = "<script>alert('$x^{')</script>\u202e&\x1b[31m\""
 
@@ -139,6 +140,19 @@ def test_quality_is_a_target(write, capsys, tmp_path):
     out = call(capsys, write(scenario()), "--lang", "en", "--quality", str(ids))[1]
     assert re.search(r"on target, of all submitted +2 on target +4 submitted +50 %", out)
     assert "its quality passed" in out
+
+
+def test_the_intended_start_has_rows_of_its_own(write, capsys):
+    """C30, case 24: from the intended start the same requests took longer; both points are named."""
+    out = call(capsys, write("case24_connections"), "--lang", "en")[1]
+    rows = {
+        line[27:59].strip(): line[59:].split()
+        for line in out.splitlines()
+        if line.startswith("time to first token")
+    }
+    assert list(rows) == ["worker and client", "client, from the intended start"]
+    sent, intended = rows.values()
+    assert float(intended[2]) > float(sent[2]) > 0
 
 
 @pytest.mark.parametrize(
@@ -335,6 +349,14 @@ def test_hostile_names_stay_text(write, capsys, tmp_path):
     assert page.count("&lt;script&gt;alert(&#x27;$x^{&#x27;)") >= 4
     for said in (page, out):
         assert "\x1b" not in said and "\u202e" not in said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows allows no such file name")
+def test_hostile_file_names_stay_text(write, capsys, tmp_path):
+    paths = [write("x1_continuous", "<b>$x^{.jsonl"), write("x1_static", "<i>&.jsonl")]
+    assert call(capsys, *paths, "--html", str(tmp_path / "page.html"))[0] == 0
+    outline = Outline((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert not outline.all("b") and not outline.all("i")
 
 
 def test_figures_follow_the_run(write, capsys, tmp_path):
