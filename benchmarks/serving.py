@@ -6,6 +6,7 @@ core. The floor is arithmetic: what the load cannot do without, at the best rate
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -50,10 +51,8 @@ class Worker:
 
     def run(self) -> dict[str, Any]:
         """Serve the load once."""
-        try:
+        with contextlib.suppress(BrokenPipeError):  # it has ended: its last words say why
             print("run", file=self._process.stdin, flush=True)
-        except BrokenPipeError:
-            pass  # it has ended: its last words say why
         return self._answer()
 
     def _answer(self) -> dict[str, Any]:
@@ -114,72 +113,72 @@ def _measure(
     repeats: int, load: Load, folder: Path, dtype: str, vllm: str | None, peers: Mapping[str, str]
 ) -> dict[str, Any]:
     core = max(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
-    missing: dict[str, str] = {}
-    workers: dict[str, Worker] = {}
+    pythons = {peer: vllm if peer == "vllm" else sys.executable for peer in ("gemm", *peers)}
+    missing = {peer: "no --vllm PYTHON" for peer, python in pythons.items() if python is None}
     found: dict[str, list[dict[str, Any]]] = {}
-    loads = []
-    try:
-        for peer in ("gemm", *peers):
-            python = vllm if peer == "vllm" else sys.executable
-            if python is None:
-                missing[peer] = "no --vllm PYTHON"
-                continue
-            try:
-                workers[peer] = Worker(peer, python, folder, dtype, core)
-                found[peer] = []
-            except (NotMeasured, OSError) as error:
-                missing[peer] = str(error)
-        for _ in range(repeats):
-            for peer, worker in workers.items():
-                if peer in missing:
-                    continue
+    versions, busy = {}, []
+    with contextlib.ExitStack() as stack:
+        workers = {}
+        for peer, python in pythons.items():
+            if python is not None:
                 try:
-                    found[peer].append(worker.run())
+                    workers[peer] = stack.enter_context(Worker(peer, python, folder, dtype, core))
+                    versions[peer], found[peer] = workers[peer].versions, []
+                except (NotMeasured, OSError) as error:
+                    missing[peer] = str(error)
+        for turn in range(repeats):
+            for peer in list(found):
+                try:
+                    run = _checked(workers[peer].run(), load)
+                    found[peer].append(run)
+                    if "seconds" in run:  # a turn takes minutes: say that something happens
+                        said = f"{dtype}, turn {turn + 1} of {repeats}: {PEERS[peer]}: {run['seconds']:.1f} s"
+                        print(
+                            f"{said}, {run['cpu_seconds']:.1f} s of processor time",
+                            file=sys.stderr,
+                            flush=True,
+                        )
                 except NotMeasured as error:
                     missing[peer] = str(error)
-            loads.append(os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan"))
-    finally:
-        for worker in workers.values():
-            worker.close()
+                    del found[peer]
+            busy.append(os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0)
+    result: dict[str, Any] = {"not_measured": missing, "load_average": timing.spread(busy)}
     if "gemm" in missing:
-        return {"not_measured": missing}
+        return result
     rates = [run["flops_per_second"] for run in found.pop("gemm")]
     floors = [load.output_tokens * rate / sum(load.flops().values()) for rate in rates]
-    found = {peer: runs for peer, runs in found.items() if peer not in missing}
-    return {
-        "gemm_flops_per_second": timing.spread(rates),
-        "floor_tokens_per_second": timing.spread(floors),
-        "load_average": timing.spread(loads),
-        "not_measured": missing,
-        "peers": {
-            peer: {
-                "versions": workers[peer].versions,
-                "tokens_per_second": timing.spread(load.output_tokens / run["seconds"] for run in runs),
-                "tokens_per_cpu_second": timing.spread(
-                    load.output_tokens / run["cpu_seconds"] for run in runs
-                ),
-                **{
-                    f"of_{other}": timing.ratios(
-                        (run["cpu_seconds"] for run in found[other]), (run["cpu_seconds"] for run in runs)
-                    )
-                    for other in found
-                    if other != peer
-                },
-                "of_floor": timing.ratios((load.output_tokens / run["cpu_seconds"] for run in runs), floors),
-                "same_as": {
-                    other: _agreement(runs[-1], found[other][-1]) for other in found if other != peer
-                },
-                "same_every_time": all(run["outputs"] == runs[0]["outputs"] for run in runs),
-            }
-            for peer, runs in found.items()
-        },
+    result["gemm_flops_per_second"] = timing.spread(rates)
+    result["floor_tokens_per_second"] = timing.spread(floors)
+    speeds = {peer: [load.output_tokens / run["cpu_seconds"] for run in runs] for peer, runs in found.items()}
+    result["peers"] = {
+        peer: {
+            "versions": versions[peer],
+            "tokens_per_second": timing.spread(load.output_tokens / run["seconds"] for run in runs),
+            "tokens_per_cpu_second": timing.spread(speeds[peer]),
+            "of_floor": timing.ratios(speeds[peer], floors),
+            "of": {other: timing.ratios(speeds[peer], speeds[other]) for other in found},
+            "same_as": {
+                other: agreement(runs[-1]["outputs"], found[other][-1]["outputs"]) for other in found
+            },
+            "same_every_time": all(run["outputs"] == runs[0]["outputs"] for run in runs),
+        }
+        for peer, runs in found.items()
     }
+    return result
 
 
-def _agreement(one: dict[str, Any], other: dict[str, Any]) -> dict[str, int]:
+def _checked(run: dict[str, Any], load: Load) -> dict[str, Any]:
+    """A run whose answers all have the length that was asked, or none: shorter answers are no speed-up (C31)."""
+    wanted = [length for _, length in load.requests]
+    if "outputs" in run and [len(output) for output in run["outputs"]] != wanted:
+        raise NotMeasured("its answers have other lengths than were asked")
+    return run
+
+
+def agreement(one: list[list[int]], other: list[list[int]]) -> dict[str, int]:
     """Requests with equal answers, and tokens up to the first difference of each: after it the two go separate ways."""
     equal, tokens = 0, 0
-    for a, b in zip(one["outputs"], other["outputs"], strict=True):
+    for a, b in zip(one, other, strict=True):
         first = next((at for at, (x, y) in enumerate(zip(a, b, strict=True)) if x != y), len(a))
         equal += a == b
         tokens += first
@@ -191,13 +190,16 @@ def lines(result: dict[str, Any]) -> list[str]:
     if "left_out" in result:
         return [f"left out: {result['left_out']}"]
     flops = result["flops"]
-    text = [
+    note = "; quick: its figures say nothing" if result["quick"] else ""
+    load = (
         f"{result['requests']} requests, {result['prompt_tokens']:,} prompt and {result['output_tokens']:,} output "
-        f"tokens, {result['parameters'] / 1e6:.1f} M parameters, one core"
-        + ("; quick: its figures say nothing" if result["quick"] else ""),
+        f"tokens, {result['parameters'] / 1e6:.1f} M parameters, one core{note}"
+    )
+    floor = (
         f"the floor counts {flops['linear'] / 1e9:,.1f} GFLOP of products with weights and "
-        f"{flops['attention'] / 1e9:,.1f} GFLOP of attention (every visible pair, E31.4)",
-    ]
+        f"{flops['attention'] / 1e9:,.1f} GFLOP of attention (every visible pair, E31.4)"
+    )
+    text = [load, floor, "ratios are of processor time, which other programs on the core lengthen less"]
     for name, found in result["dtypes"].items():
         text += ["", *_table(name, found)]
     return [*text, "", AIMS]
@@ -207,16 +209,21 @@ def _table(dtype: str, found: dict[str, Any]) -> list[str]:
     missing = [f"{PEERS.get(peer, peer)}: not measured: {why}" for peer, why in found["not_measured"].items()]
     if "peers" not in found:
         return [f"{dtype}: nothing to compare with", *missing]
-    rows = [
-        [dtype, "tokens/s", "tokens/s of processor time", "of continuous", "of the floor", "same answers", ""]
-    ]
     rate, floor = found["gemm_flops_per_second"], found["floor_tokens_per_second"]
-    rows.append(
-        ["the floor", "", timing.between(floor, ".0f"), "", "", "", f"{rate['median'] / 1e9:.0f} GFLOP/s"]
-    )
+    rows = [
+        [
+            dtype,
+            "tokens/s",
+            "of processor time",
+            "× continuous",
+            "of the floor",
+            "same answers as sequential",
+            "",
+        ],
+        ["the floor", "", timing.between(floor, ".0f"), "", "", "", f"{rate['median'] / 1e9:.0f} GFLOP/s"],
+    ]
     for peer, row in found["peers"].items():
-        same = row["same_as"].get("sequential")
-        ratio = row.get("of_continuous")
+        ratio, same = row["of"].get("continuous"), row["same_as"].get("sequential")
         rows.append(
             [
                 PEERS[peer],
@@ -224,9 +231,9 @@ def _table(dtype: str, found: dict[str, Any]) -> list[str]:
                 timing.between(row["tokens_per_cpu_second"], ".1f"),
                 "" if ratio is None else f"{ratio['median']:.2f}",
                 f"{row['of_floor']['median']:.2f}",
-                "" if same is None else f"{same['requests']}, {same['tokens_before_a_difference']} tokens",
+                "" if same is None else f"{same['requests']} ({same['tokens_before_a_difference']} tokens)",
                 ", ".join(f"{package} {version}" for package, version in row["versions"].items()),
             ]
         )
-    load = found["load_average"]
-    return [*timing.columns(rows), *missing, f"load average after each turn: {timing.between(load, '.1f')}"]
+    busy = f"load average after each turn: {timing.between(found['load_average'], '.1f')}"
+    return [*timing.columns(rows), *missing, busy]

@@ -65,24 +65,32 @@ def _torch() -> Any:
 
 
 def _gemm(load: Load, dtype: str) -> tuple[Callable[[], float], dict[str, str]]:
-    """The best rate of `x @ w` at the load's own shapes, many rows at once, weights and rows in any arrangement."""
+    """The best rate of a product with any weight of the load and many rows, by torch's own order and by oneDNN's."""
     torch = _torch()
+    from labkit.executors.model.prepack import PrepackedLinear, can_prepack
+
     kind = getattr(torch, dtype)
     shapes = {shape for shape in serving_load.shapes(load.config).values() if shape[0] > 1}
-    cases = [
-        (torch.randn(rows, columns).to(kind), torch.randn(count, columns).to(kind))
-        for rows, columns in sorted(shapes)
-        for count in (BUDGET, 2 * BUDGET)
-    ]
+    cases = []
+    for rows, columns in sorted(shapes):
+        layer = torch.nn.Linear(columns, rows, bias=False, dtype=kind).requires_grad_(False)
+        ways = [layer]
+        if can_prepack(torch.device("cpu"), kind):
+            ways.append(PrepackedLinear(layer))
+        cases += [
+            (way, rows, torch.randn(count, columns).to(kind))
+            for way in ways
+            for count in (BUDGET, 2 * BUDGET)
+        ]
 
     @torch.inference_mode()
     def rate() -> float:
         best = 0.0
-        for weight, x in cases:
-            for _ in range(8):
+        for way, rows, x in cases:
+            for _ in range(6):
                 started = time.perf_counter()
-                torch.nn.functional.linear(x, weight)
-                best = max(best, 2 * weight.numel() * len(x) / (time.perf_counter() - started))
+                way(x)
+                best = max(best, 2 * rows * x.numel() / (time.perf_counter() - started))
         return best
 
     rate()

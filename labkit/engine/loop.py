@@ -158,7 +158,8 @@ class Engine:
 
     def _next_instant(self) -> int | None:
         arrival = self._next_arrival()
-        if arrival is None and not self.state.live and not self.streams:
+        state = self.state
+        if arrival is None and not (state.live or self.streams or state.in_flight or state.transfers):
             return None
         while self._heap and self._stale(self._heap[0]):
             heapq.heappop(self._heap)

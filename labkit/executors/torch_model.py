@@ -11,7 +11,6 @@ token from the device (pipeline depth 2), and sampled ids come back by a copy of
 from __future__ import annotations
 
 import platform
-import re
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from labkit.core.errors import InputError, escaped, quoted
+from labkit.core.errors import InputError, quoted
 from labkit.core.plan import Plan, PlanItem
 from labkit.core.types import Job
 from labkit.executors.drawn import drawn_ids, drawn_prompt, drawn_seed
@@ -32,21 +31,11 @@ from labkit.executors.model.sampling import Sampling, sample
 from labkit.executors.model.swap import SwapSpace
 from labkit.executors.model.text_stream import TextStream
 from labkit.executors.model.transfer import sent
+from labkit.executors.out_of_memory import OutOfMemory, lacks_memory
 from labkit.executors.page_tables import PageTables
 from labkit.executors.result import RoundResult, Token
 
 UNTIMED_CHUNK = 512  # positions of a `prefilled` prompt that are computed at once
-SHOWN_ITEMS = 8
-NO_MEMORY = re.compile(r"can't allocate memory|not enough memory|out of memory", re.IGNORECASE)
-ASKED = re.compile(r"tried to allocate ([0-9.]+ ?\w+)", re.IGNORECASE)
-
-
-class OutOfMemory(InputError):
-    """The device has no room for a round; `plan` is the one that was not run. Cache and page tables are intact."""
-
-    def __init__(self, line: str, plan: Plan) -> None:
-        super().__init__(line)
-        self.plan = plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,10 +199,10 @@ class TorchExecutor:
                 self._copy()
                 untimed = self._prefill()
                 self._running.append(self._forward(plan, started, untimed))
-        except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
-            if isinstance(error, RuntimeError) and not NO_MEMORY.search(str(error)):
+        except (RuntimeError, MemoryError) as error:
+            if not lacks_memory(error):
                 raise
-            raise self._no_room(plan, str(error)) from None
+            raise OutOfMemory(plan, self.rounds, str(self.device), str(error)) from None
         self._newest = self._running[-1]
         self.rounds += 1
 
@@ -332,17 +321,3 @@ class TorchExecutor:
     def _synchronize(self) -> None:
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
-
-    def _no_room(self, plan: Plan, message: str) -> OutOfMemory:
-        asked = ASKED.search(message)
-        items = ", ".join(
-            f"{escaped(item.id)} {item.new_tokens} new after {item.context}"
-            for item in plan.items[:SHOWN_ITEMS]
-        )
-        more = len(plan.items) - SHOWN_ITEMS
-        return OutOfMemory(
-            f"labkit run: round {self.rounds} did not run: given {len(plan.items)} items ({items}"
-            f"{f' and {more} more' if more > 0 else ''}) and no room for {asked[1] if asked else 'its tensors'} on "
-            f"{self.device}, expected a round that fits: lower budget.tokens, budget.seats or budget.kv_bytes",
-            plan,
-        )

@@ -81,19 +81,25 @@ class Joined:
         if "requests" in raw:
             raw["requests"] = [self._counted(request) for request in raw["requests"]]
         self.scenario = dataclasses.replace(scenario, raw=raw)
-        self.largest = self._largest()
+        self.largest, self.most_pages = self._sizes()
 
     def _counted(self, request: dict[str, Any]) -> dict[str, Any]:
         """The request with the number of its prompt's tokens, which text alone does not say."""
         prompt = self.asks[request["id"]].prompt
         return request if prompt is None else {**request, "prompt_tokens": len(prompt)}
 
-    def _largest(self) -> Largest:
-        """The largest rounds of this load; raises InputError with a line for each request beyond the context."""
+    def _sizes(self) -> tuple[Largest, int]:
+        """The largest rounds of this load, and the most pages that it could ever use.
+
+        Without prefix sharing no more than every seat at its longest is of use; with it, ended requests leave pages.
+        Raises InputError with a line for each request beyond the context.
+        """
         from labkit.executors.model.memory import Largest
 
         limit, name = self.loaded.config.max_positions, self.loaded.about["name"]
-        count, longest = 0, 1
+        raw = self.scenario.raw
+        size = raw["budget"]["page_tokens"]
+        count, longest, pages = 0, 1, 0
         problems: list[str] = []
         source = self.scenario.source()
         while source.peek() is not None:
@@ -104,16 +110,17 @@ class Joined:
                     f"{self.scenario.label}: request {quoted(request.id)}: given {prompt} + {bound} positions (prompt "
                     f"and max_output_tokens), expected at most {limit}: the context length of the model {name}"
                 )
-            count, longest = count + 1, max(longest, prompt + bound)
+            count, longest, pages = count + 1, max(longest, prompt + bound), pages - (prompt + bound) // -size
             source.notify_end(request.id, request.arrival_ns)
         if problems:
             raise InputError(problems)
-        raw = self.scenario.raw
         changes = [change["seats"] for change in raw["capacity_changes"]]
         seats = min(max([raw["budget"]["seats"], *changes]), max(1, count))
         tokens = min(raw["budget"]["tokens"], seats * longest)
         chunk = min(raw["policy"]["prefill_chunk"] or longest, longest, tokens)
-        return Largest(tokens, min(seats, tokens), chunk, longest)
+        if not raw["policy"]["prefix_sharing"]:
+            pages = min(pages, seats * -(-longest // size))
+        return Largest(tokens, min(seats, tokens), chunk, longest), max(1, pages)
 
     def executor(self, *, cuda_graphs: bool = False) -> tuple[Scenario, TorchExecutor]:
         """Size the pool and take its memory. `cuda_graphs`: see TorchExecutor.
@@ -136,8 +143,7 @@ class Joined:
             )
         least, free = size * own, room(loaded, self.largest, size)
         if given["kv_bytes"] is None:
-            # More than every seat at its longest would never be in use at once.
-            pages = min(self.largest.seats * -(-self.largest.longest // size), free // least)
+            pages = min(self.most_pages, free // least)
             kv_bytes = given["workspace_bytes"] + pages * least
         else:
             kv_bytes = given["kv_bytes"]

@@ -89,10 +89,8 @@ def stream(
         scenario.check_virtual()
         executor = VirtualExecutor(scenario.cost, build.faults(scenario.raw["faults"]))
     elif scenario.raw["faults"]:
-        given = len(scenario.raw["faults"])
-        raise InputError(
-            f"{scenario.label}: faults: given {given} of them, expected none: only the virtual executor can fail on purpose"
-        )
+        given = f"{scenario.label}: faults: given {len(scenario.raw['faults'])} of them"
+        raise InputError(f"{given}, expected none: only the virtual executor can fail on purpose")
     header = journal.header(scenario.document(), executor.about, scenario.seed)
     begin(header)
     engine = Engine(

@@ -110,7 +110,12 @@ def test_the_schema_as_shipped_says_the_same_to_a_general_validator():
     assert {"release", "preempt", "swap_out", "swap_in", "deliver", "pause", "resume", "cancel"} <= set(seen)
 
 
-OPTIONAL = {"wake": {"at", "seats"}, "submit": {"intended"}, "token": {"token", "text"}, "round": {"end", "lost"}}
+OPTIONAL = {
+    "wake": {"at", "seats"},
+    "submit": {"intended"},
+    "token": {"token", "text"},
+    "round": {"end", "lost"},
+}
 
 
 def test_every_kind_of_event_is_in_the_schema_and_closed():
@@ -450,6 +455,7 @@ class Ledger:
         self.delivered: Counter[str] = Counter()
         self.depth = header["scenario"].get("policy", {}).get("pipeline_depth", 1)
         self.plans: dict[int, list] = {}
+        self.losing = False
         self.held: set[tuple[int, int]] = set()  # given back while a round in flight or a swap may touch them
         self.seen: Counter[str] = Counter()
 
@@ -504,7 +510,8 @@ class Ledger:
             assert self.holders[ref] > 0, "law 7: released twice"
             self.holders[ref] -= 1
         name = event["id"]
-        in_flight = any(item[0] == name for items in self.plans.values() for item in items)
+        rounds, self.losing = sorted(self.plans)[self.losing :], False  # a lost round is over
+        in_flight = any(item[0] == name for number in rounds for item in self.plans[number])
         if self.depth == 2 and (in_flight or name in self.host):
             self.held |= {ref for ref in refs if not self.holders[ref]}
         self.tables[name] = []
@@ -513,8 +520,9 @@ class Ledger:
         self.held.remove((event["page"], event["generation"]))
 
     def on_preempt(self, event: dict) -> None:
-        if self.depth == 2 and event["for"] == event["id"]:
-            self.host.pop(event["id"], None)  # its round or its swap is lost
+        if self.depth == 2 and event["for"] == event["id"]:  # its round or its swap is lost
+            self.losing = self.state[event["id"]] == "active"
+            self.host.pop(event["id"], None)
         else:
             assert self.state[event["id"]] == "active"
         assert self.state[event["for"]] in ("active", "waiting", "leaving")

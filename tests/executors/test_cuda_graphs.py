@@ -60,10 +60,9 @@ def test_padded_decode_rounds_give_the_same_tokens(budget, policy, depth):
         patch.setattr(LOADED.model, "forward", count_packed)
         done = run(joined, executor=EvenRounds(executor))
     assert outputs(done) == WANTED
-    only_decodes = [
-        all(kind == "decode" for *_, kind in event["items"])
-        for event in events(done, "plan")
-        if event["items"]
-    ]
-    assert ran["padded"] == sum(only_decodes) > 0
-    assert ran["packed"] == len(only_decodes) - sum(only_decodes) > 0
+    rounds = [event["items"] for event in events(done, "plan") if event["items"]]
+    decodes = sum(all(kind == "decode" for *_, kind in items) for items in rounds)
+    single = sum(all(new == 1 for _, new, _, _ in items) for items in rounds)
+    # The last token of a prompt may come alone: by its shape that is a decode too.
+    assert 0 < decodes <= ran["padded"] <= single
+    assert 0 < ran["packed"] == len(rounds) - ran["padded"]

@@ -16,7 +16,8 @@ from labkit.core.types import Job, Request
 from labkit.executors import torch_model
 from labkit.executors.model import memory
 from labkit.executors.model.sampling import Sampling
-from labkit.executors.torch_model import Ask, OutOfMemory, TorchExecutor
+from labkit.executors.out_of_memory import OutOfMemory
+from labkit.executors.torch_model import Ask, TorchExecutor
 from tests.executors.plain_decoder import PlainDecoder, small
 from tests.executors.torch_runs import bytes_of, events, outputs, pool, scenario, torch_run
 

@@ -216,7 +216,7 @@ EXPECTED: dict[str, Expected] = {
     ),
     "case10_overlap_cancel": Expected(
         "Rounds 0 and 1 are launched at 0, round 2 with A's second decode at 10. Cancelled at 15, A ends with round 1, "
-        "20, its second token dropped; round 2 runs for nothing to 30 and may write A's 3 pages till then. B: 30 to 40.",
+        "20, its second token dropped; round 2 runs for nothing to 30 and may write A's 3 pages till then. B: to 40.",
         {"A": 20, "B": 40},
         {"A": ("cancelled", None)},
         rounds=[10] * 4,
@@ -241,8 +241,8 @@ EXPECTED: dict[str, Expected] = {
         computed={"A": 8, "B": 8},
     ),
     "case13_swap_never_completes": Expected(
-        "At 10 A needs a fifth page of 4: B's two go out, in a round of 1 ms that moves them and no more. Due at 11, never "
-        "there: held to 11 + 50 = 61. B is cancelled at 15. A's second and third token: 71, 81.",
+        "At 10 A needs a fifth page of 4: B's two go out, in a round of 1 ms that moves them and no more. Due at 11, "
+        "never there: held to 11 + 50 = 61. B is cancelled at 15. A's second and third token: 71, 81.",
         {"A": 81, "B": 15},
         {"B": ("cancelled", None)},
         rounds=[10, 1, 10, 10],

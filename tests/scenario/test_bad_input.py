@@ -207,7 +207,10 @@ RULES = {
         "faults[0].swap",
     ),
     "a signal twice": (
-        {"policy__pipeline_depth": 2, "faults": [{"round": 1, "lost": True}, {"round": 1, "late_seconds": 1}]},
+        {
+            "policy__pipeline_depth": 2,
+            "faults": [{"round": 1, "lost": True}, {"round": 1, "late_seconds": 1}],
+        },
         "faults[1]",
     ),
     "workspace is everything": (

@@ -237,10 +237,17 @@ def test_budget_of_one_page_and_of_less(file, call):
             refused(outcome, f"budget.kv_bytes: given {given}, expected room for at least one page: {page}")
 
 
-def test_the_pool_is_no_larger_than_what_may_be_in_use():
-    """kv_bytes null: every seat at its longest, here 2 of ⌈605/4⌉ pages, as far as memory goes."""
-    joined, executor = torch_executor(scenario(REQUESTS, {"seats": 2}))
-    assert executor.cache.pages == 2 * 152 == joined.setup.budget.pages
+def test_the_pool_is_no_larger_than_what_may_be_in_use(monkeypatch):
+    """kv_bytes null: every seat at its longest; but prefixes outlive their requests; and memory has an end."""
+    asked = [{**REQUESTS[0], "id": name, "prompt_tokens": 10 + at} for at, name in enumerate("ABCD")]
+    for sharing, pages in ((False, 2 * 5), (True, 4 + 4 + 5 + 5)):  # of 15, 16, 17 and 18 positions
+        joined, executor = torch_executor(scenario(asked, {"seats": 2}, prefix_sharing=sharing))
+        assert executor.cache.pages == pages == joined.setup.budget.pages
+    monkeypatch.setattr("labkit.executors.model.memory.available_memory", lambda: 10**6)
+    _, executor = torch_executor(scenario(asked, {"seats": 4, "page_tokens": 1}))
+    assert 0 < executor.cache.pages < 15 + 16 + 17 + 18
+    with pytest.raises(InputError, match=r"budget\.page_tokens: given 2000"):
+        torch_executor(scenario(asked, {"seats": 4, "page_tokens": 2000}))
 
 
 @pytest.mark.parametrize(

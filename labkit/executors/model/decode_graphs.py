@@ -2,9 +2,9 @@
 
 A decode round is many small kernels, and to launch them one by one may take the host longer than the device needs to
 run them. A graph launches all of them at once, but always with the shapes and addresses that it was captured with:
-so a round is padded to the next power of two of requests, and of pages for each, and its numbers are written into
-the inputs of that shape. Padding costs attention over positions that are masked out, at most twice the pages and
-twice the requests; products with weights take the same time for a few rows more.
+so a round is padded to the next power of two of requests and to a few numbers of pages for each, and its numbers are
+written into the inputs of that shape. Padding costs attention over what is masked out or not asked for; products with
+weights take the same time for a few rows more.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class DecodeGraphs:
     def pack(self, items: Sequence[Item]) -> Packed:
         """Write a round of decodes, one token each, into the inputs of its shape; `rows` are in the items' order."""
         pages = -(-(max(item.context for item in items) + 1) // self.cache.page_tokens)
-        key = (_power(len(items)), _power(pages))
+        step = max(1, _power(pages) // 8)  # at most a quarter more pages than needed
+        key = (_power(len(items)), -(-pages // step) * step)
         if key not in self._shapes:
             self._shapes[key] = _Shape(self.model, self.cache, *key)
         shape = self._shapes[key]

@@ -143,7 +143,7 @@ class FrameFold:
         Where rounds overlap there may be another commit at the same instant: all of it is told as the round's start.
         """
         if self.roster.limits.overlaps:
-            return event["event"] != "round"
+            return bool(event["event"] != "round")
         return event["event"] in _COMMIT or (event["event"] == "fail" and event.get("reason") == "capacity")
 
     def _begin(self) -> None:
@@ -157,7 +157,7 @@ class FrameFold:
         frame = self._frame
         if frame is None or frame.round != event["round"]:
             raise ValueError(f"round {event['round']} ends, but it was not planned")
-        frame.start, frame.end = event["start"], event.get("end", event["t"])
+        frame.start, frame.end = event["start"], event["end" if "end" in event else "t"]
         frame.idle_seats = event.get("idle_seats", 0)
         # A reader's buffer fills with the token that ends the round: that comes after it.
         frame.after = [told for told in self._pending if told.kind == "pause" and told.t == event["t"]]

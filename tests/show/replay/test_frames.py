@@ -147,7 +147,7 @@ def test_late_and_lost_rounds_are_told():
     document["faults"] = [{"round": 0, "late_seconds": 0.005}, {"round": 2, "lost": True}]
     found = frames(labkit.run(document).journal)[1]
     late, lost = found[0], found[2]
-    assert (late.end, [told[:2] for told in late.after][0]) == (10_000_000, (15_000_000, "late"))
+    assert (late.end, late.after[0][:2]) == (10_000_000, (15_000_000, "late"))
     assert [told for told in lost.after if told.kind == "lost"]
     assert lost.tokens == []
     assert {told.kind for told in lost.during} >= {"preempt"}

@@ -166,7 +166,8 @@ def check_the_text_of(run):
     requests = {r["id"]: {field: r[field] for field in FIELDS} for r in run.result["requests"]}
     assert listener.requests == requests
     overlaps = run.scenario.raw["policy"]["pipeline_depth"] == 2
-    keys = ROUNDS[:3] if overlaps else ROUNDS  # queue and pages of a result are those when the round was planned
+    # Queue and pages of a result are those of the instant at which the round was planned.
+    keys = ROUNDS[:3] if overlaps else ROUNDS
     assert [{key: row[key] for key in keys} for row in listener.rounds] == [
         {key: row[key] for key in keys} for row in run.result["rounds"]
     ]

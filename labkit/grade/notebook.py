@@ -1,0 +1,116 @@
+"""Reading what a student handed in: an nbformat 4 notebook or a percent-format .py, as code cells and nothing more."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+MAX_BYTES = 8 << 20
+MAX_CELLS = 400
+MARKER = re.compile(r"^# %%(?P<markdown> \[markdown\])?(?: (?P<id>[A-Za-z0-9_-]+))?\s*$")
+
+
+class UnreadableError(ValueError):
+    """A file that is no notebook; the text says why, in one line."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: its id (or its place, counted from 1), its kind (`code` or `markdown`), its text."""
+
+    id: str
+    kind: str
+    source: str
+
+
+def read(path: Path) -> list[Cell]:
+    """The cells of a file; raises UnreadableError. Links and devices are not followed or opened."""
+    data = _bytes(path)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UnreadableError("not UTF-8 text") from None
+    return from_percent(text) if path.suffix == ".py" else from_json(text)
+
+
+def _bytes(path: Path) -> bytes:
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        fd = os.open(path, flags)
+    except OSError as error:
+        what = "a link, expected a plain file" if path.is_symlink() else f"cannot be opened ({error.strerror})"
+        raise UnreadableError(what) from None
+    with os.fdopen(fd, "rb") as file:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            raise UnreadableError("not a plain file")
+        if status.st_size > MAX_BYTES:
+            raise UnreadableError(f"larger than {MAX_BYTES >> 20} MiB")
+        return file.read(MAX_BYTES + 1)
+
+
+def from_json(text: str) -> list[Cell]:
+    """The cells of a notebook's JSON; raises UnreadableError with the first thing that is wrong with it."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        raise UnreadableError("not JSON, so no notebook" if text.strip() else "empty") from None
+    cells = document.get("cells") if isinstance(document, dict) else None
+    if not isinstance(cells, list):
+        raise UnreadableError("without a list of cells, so no notebook")
+    if len(cells) > MAX_CELLS:
+        raise UnreadableError(f"more than {MAX_CELLS} cells")
+    return [_cell(cell, number) for number, cell in enumerate(cells, 1)]
+
+
+def _cell(cell: Any, number: int) -> Cell:
+    source = cell.get("source", "") if isinstance(cell, dict) else None
+    if isinstance(source, list) and all(isinstance(line, str) for line in source):
+        source = "".join(source)
+    if not isinstance(source, str):
+        raise UnreadableError(f"cell {number} has no text")
+    name = cell.get("id")
+    kind = "code" if cell.get("cell_type") == "code" else "markdown"
+    return Cell(name if isinstance(name, str) and name else str(number), kind, source)
+
+
+def from_percent(text: str) -> list[Cell]:
+    """The cells of a percent-format file: `# %% id` begins code, `# %% [markdown] id` comments that are text.
+
+    What stands before the first marker is a cell too, so a plain .py is a notebook of one cell.
+    """
+    cells: list[tuple[str, str, list[str]]] = [("", "code", [])]
+    for line in text.replace("\r\n", "\n").split("\n"):
+        if line.startswith("# %%"):
+            match = MARKER.match(line)
+            kind = "markdown" if line.startswith("# %% [markdown]") else "code"
+            cells.append(((match and match["id"]) or "", kind, []))
+        else:
+            cells[-1][2].append(line)
+    if len(cells) > MAX_CELLS:
+        raise UnreadableError(f"more than {MAX_CELLS} cells")
+    found = []
+    for number, (name, kind, lines) in enumerate(cells):
+        if kind == "markdown":
+            lines = [line.removeprefix("# ").removeprefix("#") for line in lines]
+        source = "\n".join(lines).strip("\n")
+        if source or number:
+            found.append(Cell(name or str(number), kind, source))
+    return found
+
+
+def to_percent(cells: list[Cell]) -> str:
+    """The percent-format text of cells; `from_percent` reads the same cells from it."""
+    blocks = []
+    for cell in cells:
+        if cell.kind == "markdown":
+            body = "\n".join(f"# {line}".rstrip() for line in cell.source.split("\n"))
+            blocks.append(f"# %% [markdown] {cell.id}\n{body}\n")
+        else:
+            blocks.append(f"# %% {cell.id}\n{cell.source}\n")
+    return "\n".join(blocks)

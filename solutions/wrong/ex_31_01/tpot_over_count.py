@@ -1,0 +1,6 @@
+# expects: tpot tpot-over-count
+
+# %% a
+wait = start - arrival
+ttft = first - arrival
+tpot = (last - first) / count

@@ -1,0 +1,6 @@
+# expects: ttft wait-twice
+
+# %% a
+wait = start - arrival
+ttft = first - arrival + wait
+tpot = (last - first) / (count - 1)
