@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 from labkit import bootstrap
 from labkit.bootstrap import ROOT, Environment
 
-EXTRAS = ("test",)
+EXTRAS = ("test", "grade")
 CHECKS = {
     "ruff check": ["-m", "ruff", "check"],
     "ruff format --check": ["-m", "ruff", "format", "--check"],

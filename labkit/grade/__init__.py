@@ -1,1 +1,1 @@
-"""Exercises and their grader: declarations, public checks, and verdicts that are reached outside a student's process."""
+"""Exercises and their grader: declarations, public checks, verdicts reached outside a student's process."""

@@ -1,4 +1,4 @@
-"""`python -m labkit.grade.author`: make an instructor's notebook from a percent-format draft, and the students' from it.
+"""`python -m labkit.grade.author`: an instructor's notebook from a percent-format draft, the students' from it.
 
     author DRAFT.py …        write solutions/source/ and exercises/ from drafts named ex_31_NN.py
     author --all             write exercises/ again from solutions/source/
@@ -72,7 +72,8 @@ def _notebook_cell(exercise: Exercise, cell: Cell) -> dict[str, Any]:
     graded = points > 0
     free = answered or cell.id == "declaration"
     mark: dict[str, Any] = {
-        "grade": graded, "grade_id": cell.id, "locked": not free, "schema_version": 3, "solution": answered, "task": False,
+        "grade": graded, "grade_id": cell.id, "locked": not free, "schema_version": 3,
+        "solution": answered, "task": False,
     }  # fmt: skip
     if graded:
         mark["points"] = points

@@ -57,7 +57,9 @@ def hidden_checks(exercise: Exercise) -> dict[str, Callable[..., Any]]:
     path = SOLUTIONS / "hidden" / f"{exercise.file}.py"
     spec = importlib.util.spec_from_file_location(f"labkit_hidden_{exercise.file}", path)
     if not path.is_file() or spec is None or spec.loader is None:
-        raise InputError(f"{path}: not there, expected hidden checks: grading needs the instructor's repository")
+        raise InputError(
+            f"{path}: not there, expected hidden checks: grading needs the instructor's repository"
+        )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     checks: dict[str, Callable[..., Any]] = module.CHECKS

@@ -43,7 +43,7 @@ def partly(share: Fraction, misconception: str = "") -> Verdict:
 
 
 class Asked(Protocol):
-    """A student's process as the grader sees it; both calls raise `session.NoAnswerError` where nothing usable comes."""
+    """A student's process as the grader sees it; both raise `session.NoAnswerError` where nothing usable comes."""
 
     def value(self, name: str) -> Any:
         """The value of a name."""
@@ -104,10 +104,10 @@ def function(
     cases: int = CASES,
     always: tuple[tuple[Any, ...], ...] = (),
 ) -> Check:
-    """A check of a function: it must agree with the reference on `always` and on freshly drawn arguments.
+    """A check of a function. `draw` gives arguments of the types that the declared `example` has.
 
-    A way to be wrong is recognised when it gives what the student's function gives in every case, and when at least
-    one of the cases tells it from the reference.
+    The function must agree with the reference on `always` and on freshly drawn arguments. A way to be wrong is
+    recognised when it gives what the student's function gives in every case.
     """
 
     def check(trial: Trial) -> Verdict:
@@ -121,7 +121,9 @@ def function(
             except FormError:
                 if not results:
                     raise
-                results.append(WRONG_FORM)  # of the wrong form for these arguments alone: simply not the reference's result
+                results.append(
+                    WRONG_FORM
+                )  # of the wrong form for these arguments alone: simply not the reference's result
         if all(_agrees(trial, a, reference(*args)) for a, args in zip(results, inputs, strict=True)):
             return right()
         for misconception, way in (wrong_ways or {}).items():

@@ -114,7 +114,9 @@ class Exercise:
 
     def answer(self, name: str) -> Answer:
         """The declaration of an answer; KeyError where there is none."""
-        return next((a for part in self.parts for a in part.answers if a.name == name), None) or _missing(name)
+        return next((a for part in self.parts for a in part.answers if a.name == name), None) or _missing(
+            name
+        )
 
     def misconception(self, key: str, section: str) -> Misconception:
         """A misconception by its key, its own or a common one; a common one is put down to `section`."""
@@ -133,9 +135,9 @@ class Exercise:
         """The statement with numbers filled in, under its heading."""
         stars = "★" * self.difficulty + "☆" * (3 - self.difficulty)
         elective = "（选修）" if self.elective else ""
-        head = f"# 习题 {self.id}　{self.title}{elective}\n\n约 {self.minutes} 分钟，难度 {stars}，共 {self.points} 分。"
+        head = f"# 习题 {self.id}　{self.title}{elective}\n\n约 {self.minutes} 分钟，难度 {stars}，共 {self.points} 分"
         shown = {name: literal(value) for name, value in given.items()}
-        return f"{head}\n\n{self.statement.strip().format(**shown)}"
+        return f"{head}。\n\n{self.statement.strip().format(**shown)}"
 
     def render_given(self, given: Given) -> str:
         """The code cell that defines the given numbers."""

@@ -140,7 +140,11 @@ def _value(expr: Expr, at: dict[str, Any], fuel: list[int]) -> mpmath.mpf:
 
 
 def _bounded(value: Any) -> mpmath.mpf:
-    if not isinstance(value, mpmath.mpf) or not mpmath.isfinite(value) or abs(value) > mpmath.mpf(10) ** 2_000:
+    if (
+        not isinstance(value, mpmath.mpf)
+        or not mpmath.isfinite(value)
+        or abs(value) > mpmath.mpf(10) ** 2_000
+    ):
         raise UndefinedError("out of bounds")
     return value
 
@@ -183,8 +187,8 @@ def _binomial(given: list[Any]) -> Any:
 
 
 RULES: dict[str, Callable[[list[Any]], Any]] = {
-    "Add": lambda g: mpmath.fsum(g),
-    "Mul": lambda g: mpmath.fprod(g),
+    "Add": mpmath.fsum,
+    "Mul": mpmath.fprod,
     "Pow": _power,
     "exp": _exp,
     "log": lambda g: mpmath.log(g[0]),

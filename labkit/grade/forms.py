@@ -62,7 +62,9 @@ class Number:
 
     def same(self, given: Any, expected: Any, rng: random.Random) -> bool:
         """See Form."""
-        return abs(given - Fraction(expected)) <= Fraction(self.rel) * max(abs(Fraction(expected)), Fraction(1, 10**6))
+        return abs(given - Fraction(expected)) <= Fraction(self.rel) * max(
+            abs(Fraction(expected)), Fraction(1, 10**6)
+        )
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,9 @@ class Table:
 
     def same(self, given: Any, expected: Any, rng: random.Random) -> bool:
         """See Form."""
-        return set(given) == set(expected) and all(self.form.same(given[k], expected[k], rng) for k in expected)
+        return set(given) == set(expected) and all(
+            self.form.same(given[k], expected[k], rng) for k in expected
+        )
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,9 @@ def judge(exercise: Exercise, given: Given, session: Session) -> Marks:
         ), checks)
         for part in exercise.parts for answer in part.answers
     ]  # fmt: skip
-    return Marks(exercise.id, tuple(marks), tuple(asdict(error) for _, error in sorted(session.errors.items())))
+    return Marks(
+        exercise.id, tuple(marks), tuple(asdict(error) for _, error in sorted(session.errors.items()))
+    )
 
 
 def not_run(exercise: Exercise, reason: str) -> Marks:
@@ -68,7 +70,9 @@ def _mark(exercise: Exercise, section: str, answer: Answer, trial: Trial, checks
         verdict: Verdict = checks[answer.name](trial)
     except NoAnswerError as error:
         if error.reason == NOT_THERE:
-            return Mark(answer.name, answer.points, 0, "wrong", NOT_THERE, _said(exercise, NOT_THERE, section))
+            return Mark(
+                answer.name, answer.points, 0, "wrong", NOT_THERE, _said(exercise, NOT_THERE, section)
+            )
         said = t(f"grade.verdict.{error.reason}", name=answer.name, seconds=f"{error.seconds:g}")
         return Mark(answer.name, answer.points, 0, error.reason, "", said)
     except FormError as error:

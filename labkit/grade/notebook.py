@@ -39,11 +39,15 @@ def read(path: Path) -> list[Cell]:
 
 
 def _bytes(path: Path) -> bytes:
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    flags = (
+        os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    )
     try:
         fd = os.open(path, flags)
     except OSError as error:
-        what = "a link, expected a plain file" if path.is_symlink() else f"cannot be opened ({error.strerror})"
+        what = (
+            "a link, expected a plain file" if path.is_symlink() else f"cannot be opened ({error.strerror})"
+        )
         raise UnreadableError(what) from None
     with os.fdopen(fd, "rb") as file:
         status = os.fstat(fd)
@@ -96,12 +100,14 @@ def from_percent(text: str) -> list[Cell]:
         raise UnreadableError(f"more than {MAX_CELLS} cells")
     found = []
     for number, (name, kind, lines) in enumerate(cells):
-        if kind == "markdown":
-            lines = [line.removeprefix("# ").removeprefix("#") for line in lines]
-        source = "\n".join(lines).strip("\n")
+        source = "\n".join(map(_uncommented, lines) if kind == "markdown" else lines).strip("\n")
         if source or number:
             found.append(Cell(name or str(number), kind, source))
     return found
+
+
+def _uncommented(line: str) -> str:
+    return line.removeprefix("# ") if line.startswith("# ") else line.removeprefix("#")
 
 
 def to_percent(cells: list[Cell]) -> str:

@@ -30,7 +30,9 @@ def checker(exercise_id: str, namespace: Mapping[str, Any]) -> Callable[[str], N
     def check(key: str) -> None:
         keys = [part.key for part in exercise.parts if part.answers]
         if key not in keys:
-            said = t("grade.public.unknown", exercise=exercise.id, part=repr(key), parts=t("list.comma").join(keys))
+            said = t(
+                "grade.public.unknown", exercise=exercise.id, part=repr(key), parts=t("list.comma").join(keys)
+            )
             raise NotYetError(said)
         problems = remarks(exercise, exercise.part(key), namespace)
         if problems:
@@ -71,7 +73,11 @@ def _look(answer: Answer, namespace: Mapping[str, Any], read: dict[str, Any]) ->
             read[name] = answer.form.read(_plain(found))
             return ""
         if not callable(found):
-            return t("grade.public.form", name=name, problem=t("grade.form.whole_answer", form=answer.form.describe()))
+            return t(
+                "grade.public.form",
+                name=name,
+                problem=t("grade.form.whole_answer", form=answer.form.describe()),
+            )
         result = found(*answer.form.example)
         answer.form.read(_plain(result))
         read[name] = found

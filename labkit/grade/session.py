@@ -7,6 +7,7 @@ cell is started once more without that cell, so that one bad cell does not cost 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import secrets
 import select
@@ -92,7 +93,12 @@ class Session:
     def _run_cells(self) -> None:
         """Send the job and follow it through the cells; a cell that takes the process down is left out next time."""
         skip = [number for number, error in self.errors.items() if error.kind in ("ended", "slow")]
-        job = {"cells": self.cells, "skip": skip, "cell_seconds": self.limits.cell, "call_seconds": self.limits.call}
+        job = {
+            "cells": self.cells,
+            "skip": skip,
+            "cell_seconds": self.limits.cell,
+            "call_seconds": self.limits.call,
+        }
         self._send(job)
         cell = -1
         while True:
@@ -108,7 +114,9 @@ class Session:
             match message:
                 case {"ready": True}:
                     return
-                case {"cell": int(number), "error": str(kind), "text": str(text)} if 0 <= number < len(self.cells):
+                case {"cell": int(number), "error": str(kind), "text": str(text)} if (
+                    0 <= number < len(self.cells)
+                ):
                     self.errors[number] = CellError(number, kind[:60], text[:300])
                 case {"cell": int(number)} if cell < number < len(self.cells):
                     cell = number
@@ -155,10 +163,8 @@ class Session:
     def _send(self, message: dict[str, Any]) -> None:
         assert self._channel is not None
         self._channel.settimeout(self.limits.call)
-        try:
+        with contextlib.suppress(OSError):  # it has ended, or does not read: the missing reply says so
             self._channel.sendall(json.dumps(message).encode() + b"\n")
-        except OSError:
-            pass  # it has ended, or does not read: the reply that does not come says so
 
     def _readable(self, seconds: float) -> bool:
         assert self._channel is not None

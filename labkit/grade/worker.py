@@ -1,7 +1,7 @@
 """Runs inside the sandbox, as a script: packages are imported once, then each submission gets a fork of its own.
 
 The grader holds the other end of a control socket. `r` with a file descriptor starts a submission on it, `e` ends
-it and everything that it started. A fork shuts itself in (`confine.py`), runs the cells of one notebook in order, and
+it and everything that it started. A fork is shut in (`confine.py`), runs the cells of one notebook in order, and
 then answers narrow requests on its descriptor: the value of a name, or the result of a call. Each request carries a
 nonce that its reply repeats.
 
@@ -23,45 +23,42 @@ import sys
 import types
 from typing import Any
 
-MAX_OUTPUT = 1 << 20
-MAX_LINE = 8 << 20
-RESERVE = 64 << 20
+MAX_LINE = 16 << 20
 
 
 def main(control_fd: int, settings: dict[str, Any]) -> None:
     """Import what answers may use, then fork on demand until the grader closes the control socket."""
-    sys.path[:] = [*(p for p in sys.path if p), *settings["path"]]
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.path[:] = [here, *(p for p in sys.path if p and p != here), *settings["path"]]
     sys.dont_write_bytecode = True
     for name in settings["preload"]:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     import confine
 
-    confine.quiet()
+    confine.prepare(settings)
     control = socket.socket(fileno=control_fd)
     control.sendall(b"!")
     child = 0
     while True:
         message, fds, _, _ = socket.recv_fds(control, 1, 1)
-        if child:
-            confine.end(child, settings)
-            child = 0
-            control.sendall(b".")
+        confine.end(child, settings)
+        child = 0
         if message == b"r":
-            child = os.fork()
+            child = confine.fork(settings, fds[0])
             if child == 0:
-                control.close()
-                confine.enter(settings, fds[0])
                 _serve(socket.socket(fileno=fds[0]))
                 os._exit(0)
             os.close(fds[0])
-        elif not message:
+        elif message == b"e":
+            control.sendall(b".")
+        else:
             return
 
 
 def _serve(channel: socket.socket) -> None:
     """Read one job, run its cells, answer requests until the other end closes."""
-    import values
+    import values  # beside this file in the box
 
     encode, decode, refused = values.encode, values.decode, values.ValueRefusedError
     loads, dumps, alarm, clock = json.loads, json.dumps, signal.setitimer, signal.ITIMER_REAL
@@ -78,14 +75,13 @@ def _serve(channel: socket.socket) -> None:
     sys.modules["__main__"] = module
     sys.stdin, sys.stdout, sys.stderr = io.StringIO(), _Sink(), _Sink()
     signal.signal(signal.SIGALRM, _ring)
-    # Whatever allocates until nothing is left still leaves room to say so.
     for number, source in enumerate(job["cells"]):
         if number in job["skip"]:
             continue
         send({"cell": number})
         alarm(clock, job["cell_seconds"])
         try:
-            exec(compile(_python(source), f"<cell {number + 1}>", "exec"), names)  # noqa: S102 - what a worker is for
+            exec(compile(_python(source), f"<cell {number + 1}>", "exec"), names)
         except base as error:
             alarm(clock, 0)
             send({"cell": number, "error": type(error).__name__[:60], "text": _text(error, system_exit)})

@@ -8,7 +8,10 @@ GRADE: dict[str, dict[str, str]] = {
     "grade.form.choice": {"zh": "以下之一：{options}", "en": "one of {options}"},
     "grade.form.maybe": {"zh": "{form}，没有定义时为 None", "en": "{form}, or None where it is undefined"},
     "grade.form.listing": {"zh": "一个列表，每项是{form}", "en": "a list, each item {form}"},
-    "grade.form.length": {"zh": "一个有 {length} 项的列表，每项是{form}", "en": "a list of {length}, each {form}"},
+    "grade.form.length": {
+        "zh": "一个有 {length} 项的列表，每项是{form}",
+        "en": "a list of {length}, each {form}",
+    },
     "grade.form.record": {"zh": "一个字典，恰有这些键：{keys}", "en": "a dict with exactly the keys {keys}"},
     "grade.form.table": {"zh": "一个字典，每个值是{form}", "en": "a dict, each value {form}"},
     "grade.form.expression": {
@@ -41,7 +44,10 @@ GRADE: dict[str, dict[str, str]] = {
         "zh": "答案不对，没有认出是哪一种误解。请重读 {section} 节。",
         "en": "wrong, and no known misconception was recognised. Read section {section} again.",
     },
-    "grade.verdict.misconception": {"zh": "{text}请重读 {section} 节。", "en": "{text} Read section {section} again."},
+    "grade.verdict.misconception": {
+        "zh": "{text}请重读 {section} 节。",
+        "en": "{text} Read section {section} again.",
+    },
     "grade.verdict.missing": {"zh": "名字 {name} 没有定义", "en": "the name {name} is not defined"},
     "grade.verdict.todo": {"zh": "没有作答", "en": "not answered"},
     "grade.verdict.form": {"zh": "形式不对：{problem}", "en": "wrong form: {problem}"},
@@ -53,7 +59,10 @@ GRADE: dict[str, dict[str, str]] = {
         "zh": "评分器调用 {name} 时它抛出了异常",
         "en": "{name} raised an exception when the grader called it",
     },
-    "grade.verdict.slow": {"zh": "{name} 没有在 {seconds} 秒内交回结果", "en": "{name} did not answer in {seconds} s"},
+    "grade.verdict.slow": {
+        "zh": "{name} 没有在 {seconds} 秒内交回结果",
+        "en": "{name} did not answer in {seconds} s",
+    },
     "grade.verdict.ended": {
         "zh": "取 {name} 时学生进程已经结束",
         "en": "the process had ended when {name} was asked for",
@@ -62,5 +71,8 @@ GRADE: dict[str, dict[str, str]] = {
         "zh": "进程在没有被问到时作了回答，这份答卷不再取值",
         "en": "the process answered out of turn; nothing more is asked of it",
     },
-    "grade.verdict.not_run": {"zh": "这份答卷没能运行：{reason}", "en": "the submission could not be run: {reason}"},
+    "grade.verdict.not_run": {
+        "zh": "这份答卷没能运行：{reason}",
+        "en": "the submission could not be run: {reason}",
+    },
 }

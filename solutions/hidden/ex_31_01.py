@@ -1,7 +1,7 @@
 """Hidden checks of exercise 31.1 (Q31.1)."""
 
+import itertools
 import random
-from fractions import Fraction
 
 from labkit.grade.checks import Trial, Verdict, function, right, value, wrong
 
@@ -21,9 +21,9 @@ def decoding(g):
 def measures(arrival, start, times):
     return {
         "ttft": times[0] - arrival if times else None,
-        "tpot": Fraction(times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else None,
+        "tpot": (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else None,
         "wait": start - arrival,
-        "itl": [late - early for early, late in zip(times, times[1:], strict=False)],
+        "itl": [late - early for early, late in itertools.pairwise(times)],
     }
 
 
@@ -32,7 +32,9 @@ def changed(**ways):
 
     def way(arrival, start, times):
         right_ones = measures(arrival, start, times)
-        return right_ones | {key: wrong_one(right_ones, arrival, start, times) for key, wrong_one in ways.items()}
+        return right_ones | {
+            key: wrong_one(right_ones, arrival, start, times) for key, wrong_one in ways.items()
+        }
 
     return way
 
@@ -43,11 +45,12 @@ def unless(key, wrong_value):
 
 
 def request(rng: random.Random):
-    arrival = Fraction(rng.randint(0, 900), 64)
-    start = arrival + Fraction(rng.randint(1, 200), 64)
+    """Times in sixty-fourths of a second: floats that add without rounding."""
+    arrival = rng.randint(0, 900) / 64
+    start = arrival + rng.randint(1, 200) / 64
     times, now = [], start
     for _ in range(rng.randint(2, 9)):
-        now += Fraction(rng.randint(1, 90), 64)
+        now += rng.randint(1, 90) / 64
         times.append(now)
     return arrival, start, times
 
@@ -65,7 +68,10 @@ def stages(trial: Trial) -> Verdict:
     form = trial.exercise.answer("ttft").form
     if any(not form.same(stage["seconds"], seconds[stage["name"]], trial.rng) for stage in listed):
         return wrong()
-    if names in (sorted(["首词元时延", "解码间隔之和"]), sorted(["等待", "首词元时延减等待", "解码间隔之和"])):
+    if names in (
+        sorted(["首词元时延", "解码间隔之和"]),
+        sorted(["等待", "首词元时延减等待", "解码间隔之和"]),
+    ):
         return right()
     total = sum(seconds[name] for name in names)
     return wrong("parts-overlap" if total > g["last"] - g["arrival"] else "parts-missing")
@@ -88,9 +94,7 @@ CHECKS = {
             "ms": lambda g: 1000 * decoding(g) / (g["count"] - 1),
         },
     ),
-    "wait": value(
-        wait, {"wait-to-first": ttft, "ms": lambda g: 1000 * wait(g)}
-    ),
+    "wait": value(wait, {"wait-to-first": ttft, "ms": lambda g: 1000 * wait(g)}),
     "stages": stages,
     "ttft_plus_wait_is_first_token": value(lambda g: False, {"wait-twice": lambda g: True}),
     "measures": function(

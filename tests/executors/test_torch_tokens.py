@@ -141,6 +141,18 @@ def test_a_prefilled_prompt_is_computed_again_after_a_preemption():
     assert events(done, "preempt")[0]["id"] == "A"
 
 
+def test_a_prefilled_prompt_is_written_after_its_pages_have_left_for_the_host():
+    """B takes the very pages that A is swapped out of: 5 are all there are, and each needs 5 for 18 positions."""
+    asked = requests(C={"output_tokens": 2}, D={})[1:3]
+    asked[0] |= {"prompt": PROMPTS["D"][:9], "output_tokens": 9}
+    asked[1] |= {"arrival": 0.0035, "priority": 1, "prefilled": True}
+    policy = {"order": "priority", "preemption": "swap", "host_bytes": bytes_of(LOADED, 5)}
+    done = torch_run(scenario(asked, pool(LOADED, 5) | {"seats": 1}, **policy), LOADED)
+    assert [event["id"] for event in events(done, "swap_in")] == ["B"]
+    wanted = {"B": PLAIN.greedy(PROMPTS["D"][:9], 9), "C": PLAIN.greedy(PROMPTS["C"], 3)[1:]}
+    assert outputs(done) == wanted
+
+
 # ------------------------------------------------------------------------------------------------ sampling, ends
 
 

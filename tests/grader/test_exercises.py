@@ -1,4 +1,4 @@
-"""Every exercise there is: references and right answers get all marks, wrong ones fail for the reason they are named for.
+"""Every exercise there is: references and right answers get all marks, wrong ones fail for what they are named for.
 
 A file in solutions/wrong or solutions/right holds the cells that it answers differently; the reference answers stand
 for the rest. A wrong one begins with `# expects: ANSWER MISCONCEPTION`.
@@ -15,7 +15,7 @@ from labkit.grade.exercise import COMMON
 from labkit.grade.judge import judge
 from labkit.grade.notebook import Cell, from_percent, read, to_percent
 from labkit.grade.public import checker
-from labkit.grade.sandbox import open_box
+from labkit.grade.sandbox import Box
 from labkit.grade.session import Session
 
 EXERCISES = list(catalog.exercises().values())
@@ -52,7 +52,7 @@ def boxes():
 
         def box(exercise):
             if exercise.id not in opened:
-                opened[exercise.id] = stack.enter_context(open_box(exercise, "none"))
+                opened[exercise.id] = stack.enter_context(Box(exercise, "none"))
             return opened[exercise.id]
 
         yield box
@@ -88,7 +88,9 @@ def test_declaration_checks_and_notebook_belong_together(exercise):
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.file)
 def test_the_students_notebook_is_generated_from_the_instructors(exercise):
     source = load(catalog.source_of(exercise))
-    assert source == source_notebook(exercise, read(catalog.source_of(exercise))), "run labkit.grade.author --all"
+    assert source == source_notebook(exercise, read(catalog.source_of(exercise))), (
+        "run labkit.grade.author --all"
+    )
     assert load(catalog.release_of(exercise)) == release_notebook(source), "run labkit.grade.author --all"
 
 
@@ -155,5 +157,5 @@ def test_public_checks_accept_right_answers(exercise, path):
     names = {"checker": checker}
     with contextlib.redirect_stdout(io.StringIO()) as said:
         for source in overlaid(exercise, path):
-            exec(source, names)  # noqa: S102 - the repository's own answers
+            exec(source, names)
     assert said.getvalue().count("\n") == sum(bool(part.answers) for part in exercise.parts)

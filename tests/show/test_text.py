@@ -31,8 +31,8 @@ def _read(widget):
 
 def test_every_key_is_used_and_every_used_key_is_there():
     sources = "\n".join(p.read_text(encoding="utf-8") for p in SHOW.rglob("*.py") if p.name != "text.py")
-    used = set(re.findall(r"""["']([a-z_]+\.[a-z_]+)["']""", sources))
-    asked = set(re.findall(r'\bt\(\s*"([a-z_.]+)"', sources))
+    used = set(re.findall(r"""["']([a-z_]+\.[a-z_0-9]+)["']""", sources))
+    asked = set(re.findall(r'\bt\(\s*"([a-z_.0-9]+)"', sources))
     used |= {f"hardware.{key}" for key in re.findall(r'\("([a-z]+)", ', sources)}
     for widget in ("panels", "predict"):  # the words that a widget hands to its script, as a tuple of keys
         words = re.search(r"^WORDS = \((.*?)^\)|^WORDS = \((.*?)\)$", _read(widget), re.DOTALL | re.MULTILINE)

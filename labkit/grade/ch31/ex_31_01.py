@@ -20,17 +20,27 @@ def draw(rng: random.Random) -> Given:
     first = start + Fraction(rng.randint(1, 9), 10)
     count = rng.choice([11, 21, 26, 41, 51])
     gap = Fraction(rng.choice([2, 4, 6, 8]), 100)
-    return {"arrival": arrival, "start": start, "first": first, "last": first + (count - 1) * gap, "count": count}
+    return {
+        "arrival": arrival,
+        "start": start,
+        "first": first,
+        "last": first + (count - 1) * gap,
+        "count": count,
+    }
 
 
 def _over(answers: Given, given: Given) -> Fraction:
     """By how much TTFT and the gaps together exceed the time to the last token: 0 by the chapter's identity."""
-    return Fraction(answers["ttft"] + (given["count"] - 1) * answers["tpot"] - (given["last"] - given["arrival"]))
+    return Fraction(
+        answers["ttft"] + (given["count"] - 1) * answers["tpot"] - (given["last"] - given["arrival"])
+    )
 
 
 def _beyond(answers: Given, given: Given) -> Fraction:
     """By how much the listed stages exceed the whole time."""
-    return sum((stage["seconds"] for stage in answers["stages"]), Fraction(0)) - (given["last"] - given["arrival"])
+    return sum((stage["seconds"] for stage in answers["stages"]), Fraction(0)) - (
+        given["last"] - given["arrival"]
+    )
 
 
 EXERCISE = Exercise(
@@ -68,12 +78,18 @@ EXERCISE = Exercise(
         "wait-twice": Misconception("首词元时延从到达算起，已经包含等待，等待不能再加一次。", "31.1"),
         "ttft-from-start": Misconception("首词元时延从到达算起，不是从开始执行算起。", "31.1"),
         "tpot-over-count": Misconception("平均的是间隔。间隔比词元少一个，除数不是词元个数。", "31.1"),
-        "tpot-from-arrival": Misconception("平均输出词元时间从首词元算起，首词元之前的时间不在里面。", "31.1"),
-        "itl-from-arrival": Misconception("词元间时延是相邻两个词元之差，从第 2 个词元起才有；首词元之前那一段不是间隔。", "31.1"),
+        "tpot-from-arrival": Misconception(
+            "平均输出词元时间从首词元算起，首词元之前的时间不在里面。", "31.1"
+        ),
+        "itl-from-arrival": Misconception(
+            "词元间时延是相邻两个词元之差，从第 2 个词元起才有；首词元之前那一段不是间隔。", "31.1"
+        ),
         "wait-to-first": Misconception("首执行等待到第一次得到执行为止，不到首词元为止。", "31.1"),
         "tpot-zero": Misconception("只有一个词元时平均输出词元时间没有定义。没有定义不是 0。", "31.1"),
         "no-token-zero": Misconception("没有词元的请求没有首词元时延，应计入失败，不能以 0 代替。", "31.1"),
-        "parts-overlap": Misconception("各段互有重叠，加起来比总时间长。先从首词元时延里扣除等待，再列其余各段。", "31.1"),
+        "parts-overlap": Misconception(
+            "各段互有重叠，加起来比总时间长。先从首词元时延里扣除等待，再列其余各段。", "31.1"
+        ),
         "parts-missing": Misconception("各段加起来比总时间短，有一段时间没有列出。", "31.1"),
         "ms": Misconception("单位是秒，不是毫秒。", "31.1"),
     },

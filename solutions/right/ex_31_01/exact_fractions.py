@@ -38,5 +38,5 @@ def measures(arrival, start, token_times):
         answer["ttft"] = None
     answer["tpot"] = None
     if answer["itl"]:
-        answer["tpot"] = Fraction(request.times[-1] - request.times[0], len(answer["itl"]))
+        answer["tpot"] = Fraction(request.times[-1] - request.times[0]) / len(answer["itl"])
     return answer

@@ -74,7 +74,7 @@ class Listener:
                 used, reserved = re.match(r"(\d+) in use, (\d+) reserved", what).groups()
                 row |= {"pages_in_use": int(used), "pages_reserved": int(reserved)}
             elif kind == "Tokens":
-                for id_, index in re.findall(r"(\w+) number (\d+)", what):
+                for id_, index in re.findall(r"([\w-]+) number (\d+)", what):
                     self.requests[id_]["token_times"].append(seconds(end))
                     assert len(self.requests[id_]["token_times"]) == int(index)
             elif clause == "Nobody waits" or " waiting" in kind or kind == "Further back":
@@ -90,13 +90,13 @@ class Listener:
             assert row["waiting"] == len(row["reasons"])
 
     def items(self, text):
-        found = re.findall(r"(\w+) (prefill|decode)s (\d+) after (\d+)(?:; |$)", text)
+        found = re.findall(r"([\w-]+) (prefill|decode)s (\d+) after (\d+)(?:; |$)", text)
         return {(i, phase, int(new), int(context)) for i, phase, new, context in found}
 
     def queue(self, listed):
         """Who waits and why; each reason is told when it is new, or when it's near the front."""
-        for ids, why in re.findall(r"([\w, ]+?) \(([^)]*)\)", listed):
-            for id_ in re.findall(r"\w+", ids):
+        for ids, why in re.findall(r"([\w, -]+?) \(([^)]*)\)", listed):
+            for id_ in re.findall(r"[\w-]+", ids):
                 assert id_ in self.waiting
                 self.waiting[id_] = REASONS[why.removeprefix("on the host, ")]
 
@@ -110,7 +110,7 @@ class Listener:
             self.one(at, part[moment.end() :] if moment else part)
 
     def one(self, at, part):
-        if found := re.fullmatch(r"(\w+) arrives \(.*\)", part):
+        if found := re.fullmatch(r"([\w-]+) arrives \(.*\)", part):
             self.requests[found[1]] = {
                 "arrival": seconds(at),
                 "token_times": [],
@@ -121,26 +121,26 @@ class Listener:
                 "cached_tokens": 0,
             }
             self.waiting[found[1]] = None
-        elif found := re.fullmatch(r"(\w+) takes seat \d+(?: with (\d+) from the cache)?", part):
+        elif found := re.fullmatch(r"([\w-]+) takes seat \d+(?: with (\d+) from the cache)?", part):
             del self.waiting[found[1]]
             if not self.requests[found[1]]["preemptions"]:
                 self.requests[found[1]]["cached_tokens"] = int(found[2] or 0)
-        elif found := re.fullmatch(r"(\w+) gives way to \w+ and .*", part):
+        elif found := re.fullmatch(r"([\w-]+) gives way to [\w-]+ and .*", part):
             self.requests[found[1]]["preemptions"] += 1
             self.waiting[found[1]] = "preempted"
-        elif found := re.fullmatch(rf"(\w+) ({'|'.join(OUTCOMES)})(?: \((.*)\))?", part):
+        elif found := re.fullmatch(rf"([\w-]+) ({'|'.join(OUTCOMES)})(?: \((.*)\))?", part):
             self.requests[found[1]] |= {
                 "outcome": OUTCOMES[found[2]],
                 "reason": WHY[found[3]] if found[3] else None,
                 "end": seconds(at),
             }
             self.waiting.pop(found[1], None)
-        elif found := re.fullmatch(r"(\w+) is read to the end", part):
+        elif found := re.fullmatch(r"([\w-]+) is read to the end", part):
             self.requests[found[1]]["end"] = seconds(at)
         else:
             assert re.fullmatch(
-                r"\w+ (pauses because its reader is full|goes on|comes back from the host)"
-                r"|\w+ loses its cache and has to be computed again"
+                r"[\w-]+ (pauses because its reader is full|goes on|comes back from the host)"
+                r"|[\w-]+ loses its cache and has to be computed again"
                 r"|the observation ends|capacity of \d+ seats (is ordered|goes live)",
                 part,
             ), part
