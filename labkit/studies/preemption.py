@@ -89,6 +89,17 @@ def crossover(prices: Sequence[Price]) -> int | None:
     return found
 
 
+def link_at_par(price: Price, nbytes: int, swap_fixed: float = 0.0) -> float | None:
+    """b in bytes a second at which moving `nbytes` out and back takes as long as the recompute: 2m/(C_r − C_s) (C27).
+
+    On a slower link recompute is cheaper, on a faster one swap. `swap_fixed`: C_s, seconds of both transfers that no
+    link shortens; None where they alone take longer than the recompute. A copy inside one machine's memory is seldom
+    slow enough to lose; the link between a device and its host, shared with others, may be.
+    """
+    left = price.recompute - swap_fixed
+    return 2 * nbytes / left if left > 0 else None
+
+
 # ------------------------------------------------------------------------------------------- thrashing (C28)
 
 

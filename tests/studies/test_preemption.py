@@ -33,6 +33,15 @@ def test_c27_the_crossover_is_the_first_from_which_on_swap_always_wins():
     assert p.crossover(prices[:2]) is None
 
 
+def test_c27_the_link_at_par_makes_both_equal():
+    """2·64 MiB in 10 ms less 2 ms: 16.8 GB/s, by hand; with it the formula's two sides are equal."""
+    nbytes = 64 << 20
+    link = p.link_at_par(p.Price(1024, 0.010, 0.0), nbytes, swap_fixed=0.002)
+    assert link == pytest.approx(16.777216e9)
+    assert 2 * nbytes / link + 0.002 == pytest.approx(0.010)
+    assert p.link_at_par(p.Price(1, 0.001, 0.0), nbytes, swap_fixed=0.002) is None
+
+
 def test_c28_the_fourth_seat_costs_a_third_and_its_cures_give_it_back():
     """70 pages of 16, 48 requests of 256 + 64: ratio 0.66 and about 30 % of the throughput; the device never idles."""
     sick, fewer, promised, moved = p.thrashing()
