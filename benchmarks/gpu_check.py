@@ -257,7 +257,11 @@ def _model(device: Any, sizes: Sizes) -> Any:
     with torch.device(device):
         model = Transformer(config).to(dtype).eval().requires_grad_(False)
     count = sum(p.numel() for p in model.parameters())
-    about = {"name": f"random {count / 1e9:.2f} B", "parameters": count, "revision": "random"}
+    about: dict[str, str | int] = {
+        "name": f"random {count / 1e9:.2f} B",
+        "parameters": count,
+        "revision": "random",
+    }
     return Loaded(config, model, None, about)
 
 

@@ -42,10 +42,10 @@ def core(case: Case) -> Count:
         plan = decide(state, now)
         commit(state, plan)
         executor.launch(plan)
-        seconds_ns, last, _ = executor.collect()
-        count.end_ns += seconds_ns
+        result = executor.collect()
+        count.end_ns += result.seconds_ns
         count.slots += len(plan.items)
-        finish_round(state, count.end_ns, seconds_ns, last)
+        finish_round(state, count.end_ns, result.seconds_ns, result.last)
         for record in settle(state, count.end_ns):
             if record["event"] == "finish":
                 executor.forget(record["id"])

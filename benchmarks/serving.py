@@ -58,7 +58,8 @@ class Worker:
     def _answer(self) -> dict[str, Any]:
         line = self._process.stdout.readline()  # type: ignore[union-attr]
         if line:
-            return json.loads(line)
+            answer: dict[str, Any] = json.loads(line)
+            return answer
         self.close()
         raise NotMeasured(self._last_words)
 
@@ -199,7 +200,15 @@ def lines(result: dict[str, Any]) -> list[str]:
         f"the floor counts {flops['linear'] / 1e9:,.1f} GFLOP of products with weights and "
         f"{flops['attention'] / 1e9:,.1f} GFLOP of attention (every visible pair, E31.4)"
     )
-    text = [load, floor, "ratios are of processor time, which other programs on the core lengthen less"]
+    ratios = (
+        "ratios are of processor time, which other programs on the core lengthen less; answers are set beside"
+    )
+    text = [
+        load,
+        floor,
+        ratios,
+        "those of `generate`, one request at a time: equal ones, and tokens before a difference",
+    ]
     for name, found in result["dtypes"].items():
         text += ["", *_table(name, found)]
     return [*text, "", AIMS]
@@ -215,23 +224,36 @@ def _table(dtype: str, found: dict[str, Any]) -> list[str]:
             dtype,
             "tokens/s",
             "of processor time",
-            "× continuous",
             "of the floor",
-            "same answers as sequential",
+            "× continuous",
+            "× vLLM",
+            "same answers",
             "",
         ],
-        ["the floor", "", timing.between(floor, ".0f"), "", "", "", f"{rate['median'] / 1e9:.0f} GFLOP/s"],
+        [
+            "the floor",
+            "",
+            timing.between(floor, ".0f"),
+            "",
+            "",
+            "",
+            "",
+            f"{rate['median'] / 1e9:.0f} GFLOP/s",
+        ],
     ]
     for peer, row in found["peers"].items():
-        ratio, same = row["of"].get("continuous"), row["same_as"].get("sequential")
+        same = row["same_as"].get("sequential")
         rows.append(
             [
                 PEERS[peer],
                 timing.between(row["tokens_per_second"], ".1f"),
                 timing.between(row["tokens_per_cpu_second"], ".1f"),
-                "" if ratio is None else f"{ratio['median']:.2f}",
                 f"{row['of_floor']['median']:.2f}",
-                "" if same is None else f"{same['requests']} ({same['tokens_before_a_difference']} tokens)",
+                *(
+                    f"{row['of'][other]['median']:.2f}" if other in row["of"] else ""
+                    for other in ("continuous", "vllm")
+                ),
+                "" if same is None else f"{same['requests']} ({same['tokens_before_a_difference']:,} tokens)",
                 ", ".join(f"{package} {version}" for package, version in row["versions"].items()),
             ]
         )

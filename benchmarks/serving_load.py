@@ -98,19 +98,13 @@ def read(folder: Path) -> Load:
 def make_load(quick: bool = False, seed: int = 7) -> Load:
     """32 requests, prompts of 64 to 512 tokens, answers of 16 to 128, uniform; `quick`: 6 minute ones."""
     draw = random.Random(seed)
-    config, count, prompts, outputs = (
-        (MINUTE, 6, (8, 32), (4, 8)) if quick else (FULL, 32, (64, 512), (16, 128))
-    )
-    return Load(
-        config,
-        tuple(
-            (
-                [draw.randrange(1, config["vocab_size"]) for _ in range(draw.randint(*prompts))],
-                draw.randint(*outputs),
-            )
-            for _ in range(count)
-        ),
-    )
+    config: dict[str, Any] = MINUTE if quick else FULL
+    count, prompts, outputs = (6, (8, 32), (4, 8)) if quick else (32, (64, 512), (16, 128))
+    requests = []
+    for _ in range(count):
+        prompt = [draw.randrange(1, config["vocab_size"]) for _ in range(draw.randint(*prompts))]
+        requests.append((prompt, draw.randint(*outputs)))
+    return Load(config, tuple(requests))
 
 
 def shapes(config: dict[str, Any]) -> dict[str, tuple[int, int]]:

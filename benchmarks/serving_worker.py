@@ -21,7 +21,7 @@ from benchmarks.serving_load import Load
 
 Requests = list[tuple[list[int], int]]
 Serve = Callable[[Requests], list[list[int]]]
-BUDGET = 512  # tokens a round, of every peer that has rounds
+BUDGET = 512  # tokens a round of continuous batching; vLLM gets twice as many
 BATCH = 8  # of static batches
 
 
@@ -100,12 +100,12 @@ def _gemm(load: Load, dtype: str) -> tuple[Callable[[], float], dict[str, str]]:
 # ---------------------------------------------------------------- labkit
 
 
-def scenario(requests: Requests, tokens: int = BUDGET, chunk: int = BUDGET) -> dict[str, Any]:
+def scenario(requests: Requests) -> dict[str, Any]:
     """The load as a scenario: everything arrives at once, a seat for each, chunks fill every round to its budget."""
     return {
         "schema": "labkit.scenario/1",
-        "budget": {"tokens": tokens, "seats": len(requests), "page_tokens": 16},
-        "policy": {"prefill_chunk": chunk},
+        "budget": {"tokens": BUDGET, "seats": len(requests), "page_tokens": 16},
+        "policy": {"prefill_chunk": BUDGET},
         "cost": {"kind": "linear", "per_token": 0.0001},  # what planning believes; no limit here asks for it
         "requests": [
             {

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -107,9 +108,10 @@ class _Shape:
         length = self._mask.shape[-1]
         seen = torch.arange(length, device=self._mask.device) < self.batch.layout.lengths[:, None, None, None]
         self._mask.zero_().masked_fill_(~seen, -torch.inf)
-        return self.model(self.batch, self.cache)
+        logits: Tensor = self.model(self.batch, self.cache)
+        return logits
 
-    def capture(self, pool: tuple[int, int]) -> None:
+    def capture(self, pool: Any) -> None:
         """Record `forward` as a graph, after a run that lets libraries choose their kernels."""
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
