@@ -50,6 +50,8 @@ class Measures:
         self.work = Work(start, end, thin)
         self.tenants: dict[str, None] = {}  # in the order in which they first sent
         self.closed = False
+        self.observed = 0  # until when anything was seen, in ns
+        self.cut = False  # somebody was still there then, or later arrivals were not submitted: what follows is unknown
         self._fold = ResultFold(full=False, on_end=self._over)
         self._newest: list[list[Any]] = []  # the items of the last plan
         self._planned: dict[
@@ -119,6 +121,8 @@ class Measures:
         if self.end is None:
             self.end = max(fold.horizon_ns, fold.clock_ns if live else 0, self.start)
         stop = fold.clock_ns if fold.stop_ns is None else fold.stop_ns
+        self.observed = max(fold.horizon_ns, fold.clock_ns) if fold.stop_ns is None else fold.stop_ns
+        self.cut = fold.stop_ns is not None or bool(live)
         for trace in live:
             self._row(trace, stop)
         self.residence.close(self.end)

@@ -61,7 +61,6 @@ def proportion(hits: int, trials: int, level: float = 0.95) -> Interval | None:
 
 
 @functools.cache
-@functools.cache
 def student_quantile(p: float, freedom: int) -> float:
     """The p-quantile, 1/2 ≤ p < 1, of Student's t with `freedom` degrees of freedom.
 

@@ -6,6 +6,7 @@ import copy
 import itertools
 import json
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,6 +17,9 @@ from labkit.core.errors import InputError, escaped, quoted
 MOST_VALUES = 100_000
 _STEP = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[\d{1,9}\])*", re.ASCII)
 _NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
+_PART = re.compile(
+    r'("(?:[^"\\]|\\.)*"|[^",][^,]*)?(,|\Z)'
+)  # a JSON text, which may hold commas, or other text
 
 Number = int | Decimal
 Value = Number | str | bool | None
@@ -34,10 +38,12 @@ class Axis:
 def axis(text: str) -> Axis:
     """`FIELD=v1,v2,…` or `FIELD=start:stop:step`, both ends included; numbers are exact decimals.
 
-    A value is a JSON number, true, false, null or "text"; what is none of these is text as it stands (`fcfs`).
+    A value is a JSON number, true, false, null or "text", which may hold commas; what is none of these is text as it
+    stands (`fcfs`).
 
     Raises:
-        InputError: no field, no value, the same value twice, a step that leads nowhere, too many values.
+        InputError: no field, no value, the same value twice, a text that does not end or holds a control character, a
+            step that leads nowhere, too many values.
     """
     name, equals, given = text.partition("=")
     if not equals or not given:
@@ -49,10 +55,25 @@ def axis(text: str) -> Axis:
     numbers = [exact for exact in map(number, parts) if exact is not None]
     if len(parts) == len(numbers) == 3:
         return Axis(name, steps, tuple(_range(numbers[0], numbers[1], numbers[2], given)))
-    values = tuple(value(part) for part in given.split(","))
-    if len({(type(item), item) for item in values}) < len(values):
+    values = tuple(value(part) for part in _parts(given))
+    if len({(isinstance(item, bool), item) for item in values}) < len(
+        values
+    ):  # 1 and 1.0 are one, true is another
         raise InputError(f"labkit sweep: --over {escaped(name)}: given a value twice, expected each once")
     return Axis(name, steps, values)
+
+
+def _parts(given: str) -> list[str]:
+    parts, rest, more = [], given, ","
+    while more:
+        found = _PART.match(rest)
+        if found is None:
+            raise InputError(
+                f'labkit sweep: --over: given {quoted(rest)}, expected a comma or the end after each "text"'
+            )
+        parts.append(found[1] or "")
+        more, rest = found[2], rest[found.end() :]
+    return parts
 
 
 def path(name: str, option: str) -> Steps:
@@ -80,17 +101,25 @@ def number(text: str) -> Number | None:
 
 
 def value(text: str) -> Value:
-    """One value as `axis` reads it."""
+    """One value as `axis` reads it.
+
+    Raises:
+        InputError: a text is none of JSON, or holds a control character or half a surrogate pair.
+    """
     exact = number(text)
     if exact is not None:
         return exact
-    if text in ("true", "false", "null") or (text[:1] == text[-1:] == '"' and len(text) > 1):
+    plain: Value = text
+    if text in ("true", "false", "null") or text.startswith('"'):
         try:
-            plain: Value = json.loads(text)
-            return plain
+            plain = json.loads(text)
         except ValueError:
-            pass
-    return text
+            raise InputError(f"labkit sweep: --over: given {quoted(text)}, expected a JSON text") from None
+    if isinstance(plain, str) and any(unicodedata.category(c) in ("Cc", "Cs") for c in plain):
+        raise InputError(
+            f"labkit sweep: --over: given {quoted(plain)}, expected text without control characters"
+        )
+    return plain
 
 
 def _range(start: Number, stop: Number, step: Number, given: str) -> list[Value]:

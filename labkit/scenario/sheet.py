@@ -1,14 +1,18 @@
 """The file of a sweep: one row a run, always a beginning of the whole, so that a later start goes on where it ends.
 
 CSV, or JSON Lines where the name ends in `.jsonl`. The first column is the hash of what was swept; a row is
-written when its run and all before it are done. A last line cut short by a killed run is run again.
+written when its run and all before it are done. A last line cut short by a killed run is run again. While it is open
+it is locked: two sweeps that write one file would leave rows of both.
 """
 
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
+import math
+import sys
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -45,13 +49,16 @@ class Sheet:
         try:
             if place.exists() and not place.is_file():
                 raise OSError(0, "a folder" if place.is_dir() else "a special file")
-            old = place.read_bytes() if place.exists() else b""
+            self._out = open(self.path, "a+", encoding="utf-8", newline="\n")  # noqa: SIM115
+            if not _locked(self._out):
+                raise InputError(
+                    f"{self.label}: given a file that another sweep is writing, expected another name for --out"
+                )
+            old = place.read_bytes()
             self._ours(old)
             kept = old[: old.rfind(b"\n") + 1]
             self.rows = self._read(kept)
-            self._out = open(self.path, "r+" if old else "w", encoding="utf-8", newline="\n")  # noqa: SIM115
-            self._out.seek(len(kept))
-            self._out.truncate()
+            self._out.truncate(len(kept))
             if not kept and not self._lines:
                 self._write(_csv(self.columns))
         except (OSError, ValueError) as error:
@@ -88,7 +95,7 @@ class Sheet:
                 rows = [[_text(cell) for cell in row.values()] for row in found]
             else:
                 heads, rows = set(), list(csv.reader(io.StringIO(text, newline="")))[1:]
-            fits = heads <= {tuple(self.columns)} and all(len(row) == len(self.columns) for row in rows)
+            fits = heads <= {tuple(self.columns)} and all(map(self._whole, rows))
         except (ValueError, AttributeError, csv.Error):
             fits = False
         if not fits:
@@ -97,6 +104,11 @@ class Sheet:
                 "give --out another name or remove it"
             )
         return rows
+
+    def _whole(self, row: list[str]) -> bool:
+        """It has a cell a column, and what came of its run are finite numbers or nothing."""
+        measured = row[self.known :]
+        return len(row) == len(self.columns) and all(not c or math.isfinite(float(c)) for c in measured)
 
     def found(self, place: int, planned: Sequence[Cell]) -> list[str] | None:
         """What came of run `place` according to the file; None: it has not been run yet.
@@ -137,6 +149,23 @@ class Sheet:
                 raise InputError(
                     f"labkit sweep: --out: cannot be written any further ({error.strerror})"
                 ) from None
+
+
+def _locked(stream: IO[str]) -> bool:
+    """Whether nobody else holds the file, which is ours from now on, until it is closed or we are killed."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            stream.seek(1 << 40)  # a byte that is never there: what is locked there nobody may read
+            msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK)  # else: no locks on this disk
+    return True
 
 
 def _csv(cells: Sequence[str]) -> str:

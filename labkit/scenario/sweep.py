@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import Any
 
 from labkit import __version__
-from labkit.core.errors import InputError, quoted
+from labkit.core.errors import InputError, escaped, quoted
 from labkit.measure.metrics import METRICS
 from labkit.scenario import fields, largest, repeats
 from labkit.scenario.load import Scenario, load
@@ -43,18 +43,23 @@ class Plan:
     runs: int
     metrics: tuple[str, ...]
 
+    def label(self, values: Values) -> str:
+        """What errors call the scenario at these values."""
+        at = ", ".join(f"{name}={_said(value)}" for name, value in zip(self.names, values, strict=True))
+        return f"{self.scenario.label} with {at}"
+
+    def document(self, values: Values) -> dict[str, Any]:
+        """The scenario as given, with these values."""
+        settings = dict(zip(self.steps, values, strict=True))
+        return fields.changed(self.scenario.given, settings, self.label(values))
+
     def point(self, values: Values) -> Scenario:
         """The scenario at these values.
 
         Raises:
             InputError: it is none that can be run, with the values in every line.
         """
-        at = ", ".join(f"{name}={_said(value)}" for name, value in zip(self.names, values, strict=True))
-        label = f"{self.scenario.label} with {at}"
-        settings = dict(zip(self.steps, values, strict=True))
-        return load(
-            fields.changed(self.scenario.given, settings, label), base=self.scenario.base, label=label
-        )
+        return load(self.document(values), base=self.scenario.base, label=self.label(values))
 
     def sheet(self, path: str | None) -> Sheet:
         """The file of its rows."""
@@ -201,8 +206,8 @@ class Runner:
             yield values, cells
 
     def _task(self, values: Values, k: int) -> Task:
-        scenario = self.plan.point(values)
-        return Task(scenario.given, scenario.base, scenario.label, k, self.plan.metrics)
+        plan = self.plan
+        return Task(plan.document(values), plan.scenario.base, plan.label(values), k, plan.metrics)
 
     def stopped(self) -> int:
         """Say where it was stopped."""
@@ -283,12 +288,14 @@ def _answer(
         )
     else:
         yield "  one run a value: no interval (--repeat N gives one where the load is random)"
-    if found.orderly:
+    if found.best is None:
+        yield "  order: all values tried miss the target; between them none was run"
+        if any(one.mean is None for one in found.probes):
+            yield "  -: undefined in a run, which counts as missed"
+    elif found.orderly:
         yield "  order: all values tried up to it meet the target, all above miss it; between them none was run"
     else:
-        odd = [
-            _said(one.value) for one in found.probes if not one.met and found.best and _below(one, found.best)
-        ]
+        odd = [_said(one.value) for one in found.probes if not one.met and _below(one, found.best)]
         yield f"  order: broken, the target is missed below it too, at {', '.join(odd)}"
 
 
@@ -319,7 +326,7 @@ def _metrics(names: Sequence[str] | None) -> tuple[str, ...]:
 def _said(value: fields.Value) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return str(value)
+    return escaped(str(value))
 
 
 def _units(metrics: Sequence[str], runs: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -84,7 +85,7 @@ class Workers:
             return
         if self._pool is None:
             spawn = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.jobs, spawn, initializer=_quiet)
+            self._pool = ProcessPoolExecutor(self.jobs, spawn, initializer=_begin)
         ahead: deque[Future[Row | InputError | tuple[int, str]]] = deque()
         try:
             for task in tasks:
@@ -119,6 +120,15 @@ def _row(future: Future[Row | InputError | tuple[int, str]]) -> Row:
     return outcome
 
 
-def _quiet() -> None:
-    """Ctrl-C ends a worker without a word; the first process says what there is to say."""
+def _begin() -> None:
+    """Ctrl-C ends a worker without a word, the first process says what there is to say; and no worker outlives it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A killed first process closes nothing: its workers would wait for tasks for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

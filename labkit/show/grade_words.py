@@ -71,8 +71,68 @@ GRADE: dict[str, dict[str, str]] = {
         "zh": "进程在没有被问到时作了回答，这份答卷不再取值",
         "en": "the process answered out of turn; nothing more is asked of it",
     },
+    "grade.verdict.fault": {
+        "zh": "评分器的检查没有料到这样的答案（{error}），请告诉教师",
+        "en": "the grader's check did not expect such an answer ({error}): tell your instructor",
+    },
     "grade.verdict.not_run": {
         "zh": "这份答卷没能运行：{reason}",
         "en": "the submission could not be run: {reason}",
     },
+    # pages of the report
+    "grade.page.student": {"zh": "{student} 的作业反馈", "en": "Feedback for {student}"},
+    "grade.page.class": {"zh": "全班作业报告", "en": "Class report"},
+    "grade.page.exercise": {"zh": "习题 {id}　{title}", "en": "Exercise {id}  {title}"},
+    "grade.page.exercise_short": {"zh": "习题", "en": "Exercise"},
+    "grade.page.points": {
+        "zh": "自动评分 {earned}/{possible} 分；另有 {manual} 分由教师评阅文字。",
+        "en": "Marked by machine: {earned}/{possible}; {manual} more points are given by a person for the text.",
+    },
+    "grade.page.part": {"zh": "部分", "en": "Part"},
+    "grade.page.answer": {"zh": "答案", "en": "Answer"},
+    "grade.page.mark": {"zh": "得分", "en": "Mark"},
+    "grade.page.feedback": {"zh": "反馈", "en": "Feedback"},
+    "grade.page.cells": {"zh": "没有运行完的代码单元：", "en": "Code cells that did not run to their end:"},
+    "grade.page.cell": {"zh": "第 {number} 个代码单元：", "en": "Code cell {number}:"},
+    "grade.page.aside": {
+        "zh": "文件名不合规定，或同一道题交了几个文件：",
+        "en": "Renamed, or more than one file for this exercise:",
+    },
+    "grade.page.missing": {"zh": "没有交：", "en": "Not handed in:"},
+    "grade.page.strangers": {
+        "zh": "认不出属于哪道题、没有评分的文件：",
+        "en": "Files that belong to no exercise and were not graded:",
+    },
+    "grade.page.histogram": {"zh": "哪些误解最常见？", "en": "Which misconceptions are most common?"},
+    "grade.page.misconception": {"zh": "误解", "en": "Misconception"},
+    "grade.page.students": {"zh": "学生", "en": "Students"},
+    "grade.page.part_marks": {"zh": "各部分得分", "en": "Marks by part"},
+    "grade.page.mean": {"zh": "平均得分率", "en": "Mean share"},
+    "grade.page.full": {"zh": "满分人数/交的人数", "en": "Full marks/handed in"},
+    "grade.page.not_run": {"zh": "没能运行的答卷", "en": "Submissions that could not be run"},
+    "grade.page.none": {"zh": "没有。", "en": "None."},
+    "grade.page.name": {"zh": "姓名", "en": "Name"},
+    "grade.page.sum": {"zh": "合计", "en": "Sum"},
+    "grade.page.legend": {
+        "zh": "– 没有交；! 没能运行。分数不含教师评阅的部分。",
+        "en": "– not handed in; ! could not be run. Marks given by a person are not included.",
+    },
+    "grade.cell.slow": {"zh": "超过时限，被中止", "en": "took longer than it may and was ended"},
+    "grade.cell.ended": {"zh": "使进程结束", "en": "ended the process"},
+    "grade.box.bwrap": {
+        "zh": "评分环境：bubblewrap 沙箱（无网络，只读文件系统，独立进程树，资源受限）。",
+        "en": "Graded in a bubblewrap sandbox: no network, read-only files, own process tree, bounded resources.",
+    },
+    "grade.box.uid": {
+        "zh": "评分环境：独立用户与独立根目录（无网络，不可写文件，资源受限），没有命名空间。",
+        "en": "Graded under a separate user in a root folder of its own: no network, nothing writable, "
+        "bounded resources; without namespaces.",
+    },
+    "grade.box.none": {
+        "zh": "评分环境：没有沙箱（--unsandboxed）。答卷能读写教师能读写的一切，分数不可信。",
+        "en": "Graded without a sandbox (--unsandboxed): submissions could read and write whatever the instructor "
+        "can, so these marks cannot be trusted.",
+    },
+    # checking a file without a browser
+    "grade.check.cell": {"zh": "第 {number} 个代码单元：{error}", "en": "code cell {number}: {error}"},
 }

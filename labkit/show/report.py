@@ -212,7 +212,19 @@ def read(path: str, name: str, targets: Targets, start: int = 0, end: int | None
     header = journal.follow(events, clean(path, 400), feed)
     measures.feed(header)
     entrant.feed(header)
-    return Run(name, header, measures.close(), entrant, None if small is None else small.result())
+    _within(measures.close(), name, end)
+    return Run(name, header, measures, entrant, None if small is None else small.result())
+
+
+def _within(measures: Measures, name: str, end: int | None) -> None:
+    """Refuse a window of which nothing is known: it begins after the run, or goes on after one that was cut off."""
+    seen = measures.observed
+    if end is not None and (measures.start >= seen or (measures.cut and end > seen)):
+        asked = f"{_float(Fraction(measures.start, NS))} {_float(Fraction(end, NS))}"
+        raise Refused(
+            f"labkit report: --window: given {asked}, expected a window in what {name} saw, "
+            f"0 to {_float(Fraction(seen, NS))} s"
+        )
 
 
 def _only_if_fair(runs: Sequence[Run]) -> None:
@@ -251,7 +263,7 @@ def _write(path: str, text: str) -> None:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise Refused(
-            f"labkit report: --html: given {clean(path)} ({why}), expected a file to write"
+            f"labkit report: --html: given {clean(path) or 'nothing'} ({why}), expected a file to write"
         ) from None
 
 

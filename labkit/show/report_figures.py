@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
@@ -38,8 +39,9 @@ def pictures(runs: Sequence[Run]) -> Iterator[tuple[str, Picture]]:
         name = t("report.axis_backlog")
         found = {run.name: _steps(run.measures.work.backlog.thin) for run in runs}
         yield "backlog", lines(t("report.fig_backlog"), [Panel(name, name, steps=found)])
-    if any(len(run.measures.tenants) > 1 for run in runs):
-        yield "shares", shares(t("report.fig_shares"), list(_bars(runs)))
+    bars = list(_bars(runs))
+    if bars and any(len(run.measures.tenants) > 1 for run in runs):
+        yield "shares", shares(t("report.fig_shares"), bars)
 
 
 def _timelines(runs: Sequence[Run]) -> Iterator[tuple[str, Picture]]:
@@ -127,17 +129,30 @@ def _gaps(runs: Sequence[Run]) -> Picture | None:
 
 
 def _bars(runs: Sequence[Run]) -> Iterator[tuple[str, str, Mapping[str, float]]]:
-    for unit in UNITS:
-        for run in runs:
-            [service] = [s for s in services(run.measures) if s.unit == unit]
-            if not service.total:
-                continue
-            order = sorted(service.amounts, key=lambda name, by=service.amounts: -by[name])
-            parts = {
-                clean(name, 24): float(service.amounts[name] / service.total) for name in order[:MOST_TENANTS]
-            }
-            rest = order[MOST_TENANTS:]
-            if rest:
-                left = sum((service.amounts[name] for name in rest), Fraction(0))
-                parts[t("report.others", count=len(rest))] = float(left / service.total)
-            yield run.name, t(f"report.unit_{unit}"), parts
+    """The same tenants by name in every bar, those with most over all bars; what the others got stands together."""
+    found = [
+        (run.name, service) for unit in UNITS for run in runs for service in services(run.measures)
+        if service.unit == unit and service.total
+    ]  # fmt: skip
+    most: Counter[str] = Counter()
+    for _, service in found:
+        for tenant in service.amounts:
+            most[tenant] += service.share(tenant) or Fraction(0)
+    names = [tenant for tenant, _ in most.most_common()]
+    labels: dict[str, str] = {}
+    for place, tenant in enumerate(names[:MOST_TENANTS], 1):  # a name that is cut may look like another
+        label = clean(tenant, 24)
+        labels[tenant] = f"{label} ({place})" if label in labels.values() else label
+    rest = t("report.others", count=len(names) - len(labels))
+    for run, service in found:
+        parts = {
+            label: float(service.share(tenant) or 0)
+            for tenant, label in labels.items()
+            if tenant in service.amounts
+        }
+        if len(names) > len(labels):
+            left = sum(
+                (service.amounts.get(tenant, Fraction(0)) for tenant in names[MOST_TENANTS:]), Fraction(0)
+            )
+            parts[rest] = float(left / service.total)
+        yield run, t(f"report.unit_{service.unit}"), parts

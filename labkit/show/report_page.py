@@ -16,7 +16,7 @@ CSS = """
   :root { --ink: #ececec; --faint: #b4b4b4; --paper: #16181b; --line: #4a4d52; --band: #202327; }
 }
 * { box-sizing: border-box; }
-body { margin: 0 auto; padding: 2rem 1.5rem 4rem; max-width: 63rem; background: var(--paper); color: var(--ink);
+body { margin: 0 auto; padding: 2rem 1.5rem 4rem; max-width: 74rem; background: var(--paper); color: var(--ink);
   font: 1rem/1.6 system-ui, "Noto Sans SC", "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif; }
 h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 .3rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.3rem; margin: 2.6rem 0 .8rem; padding-bottom: .3rem; border-bottom: 1px solid var(--line); }
@@ -34,7 +34,8 @@ th, td { padding: .36rem .8rem; text-align: right; vertical-align: baseline; bor
 th:first-child, td.words, thead th.words { text-align: left; }
 thead th { background: var(--band); font-weight: 600; vertical-align: bottom; }
 tbody th { font-weight: 500; min-width: 8rem; }
-th, td { max-width: 22rem; overflow-wrap: break-word; }
+th, td { max-width: 22rem; overflow-wrap: break-word; white-space: nowrap; }
+tbody th, td.words { white-space: normal; word-break: keep-all; }
 section p { color: var(--faint); font-size: .92rem; max-width: 58rem; margin: .5rem 0 0; }
 @media print {
   :root { --ink: #000; --faint: #333; --paper: #fff; --line: #999; --band: #eee; }
@@ -44,7 +45,10 @@ section p { color: var(--faint); font-size: .92rem; max-width: 58rem; margin: .5
   table { font-size: 8pt; } th, td { padding: .2rem .4rem; }
   figure, tr { break-inside: avoid; } h2, caption { break-after: avoid; }
 }
-@media (max-width: 40rem) { nav ul { columns: 1; } body { padding: 1rem .8rem 3rem; } }
+@media (max-width: 40rem) {
+  nav ul { columns: 1; } body { padding: 1rem .8rem 3rem; }
+  figure { overflow-x: auto; } figure img { min-width: 40rem; }  /* or its words are too small to read */
+}
 """
 
 
@@ -58,7 +62,9 @@ def page(
     contents = [(f"figure-{key}", _title(picture)) for key, picture in pictures]
     contents += [(place, section.table.caption) for place, section in zip(places, sections, strict=True)]
     links = "".join(f'<li><a href="#{key}">{html.escape(text)}</a></li>' for key, text in contents)
-    figures = "".join(f'<figure id="figure-{key}">{picture.html()}</figure>' for key, picture in pictures)
+    figures = "".join(
+        f'<figure id="figure-{key}" tabindex="0">{picture.html()}</figure>' for key, picture in pictures
+    )
     tables = "".join(_section(place, section) for place, section in zip(places, sections, strict=True))
     said = "".join(f'<p class="faint">{html.escape(line)}</p>' for line in lead)
     return printable(

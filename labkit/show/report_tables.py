@@ -250,9 +250,7 @@ def _tenants(run: Run, many: bool) -> Section:
     rows.append([t("report.total"), *(number(s.total) for s in given)])
     rows.append([t("report.jain"), *(number(s.jain) for s in given)])
     if any(s.jain != s.jain_weighted for s in given):
-        rows.append(
-            [f"{t('report.jain')} ({t('report.weighted')})", *(number(s.jain_weighted) for s in given)]
-        )
+        rows.append([t("report.jain_weighted"), *(number(s.jain_weighted) for s in given)])
     meanings = [f"{head[i + 1]}{t('list.colon')}{t(f'report.meaning_{s.unit}')}" for i, s in enumerate(given)]
     caption = t("report.tenants") + (f" · {run.name}" if many else "")
     note = t("report.tenants_note") + t("report.units_count", units=t("list.semicolon").join(meanings))

@@ -168,7 +168,8 @@ class MMc:
     def wait_quantile(self, p: float) -> float:
         """log(C/(1 - p))/(c mu - lambda) in s, 0 up to p = 1 - C."""
         level(p)
-        return max(0.0, math.log(self.wait_probability / (1 - p))) / self.drain
+        excess = self.wait_probability / (1 - p)
+        return math.log(excess) / self.drain if excess > 1 else 0.0
 
     def sojourn_quantile(self, p: float) -> float:
         """The p-quantile of T in s, by bisection."""
@@ -176,10 +177,16 @@ class MMc:
 
 
 def erlang_b(offered: float, servers: int) -> float:
-    """Erlang B, the loss of M/G/c/c: B_0 = 1, B_n = a B_(n-1)/(n + a B_(n-1)); a = lambda/mu is `offered`."""
+    """Erlang B, the loss of M/G/c/c: B_0 = 1, B_n = a B_(n-1)/(n + a B_(n-1)); a = lambda/mu is `offered`.
+
+    Raises:
+        ValueError: `offered` is not positive, or `servers` no whole number of at least 0.
+    """
     positive(offered=offered)
+    if servers != int(servers) or servers < 0:
+        raise ValueError(f"servers: given {servers!r}, expected a whole number of at least 0")
     blocked = 1.0
-    for n in range(1, servers + 1):
+    for n in range(1, int(servers) + 1):
         blocked = offered * blocked / (n + offered * blocked)
     return blocked
 

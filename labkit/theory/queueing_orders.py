@@ -61,11 +61,20 @@ class Lifetime:
 
     @property
     def mean(self) -> float:
-        """E[life] in s: the total time in each state solves a tridiagonal system."""
-        matrix = (
-            np.diag(self.up + self.down + self.out) - np.diag(self.up[:-1], -1) - np.diag(self.down[1:], 1)
-        )
-        return float(np.linalg.solve(matrix, self.start).sum())
+        """E[life] in s: that from state n solves (up + down + out) m_n = 1 + up m_(n+1) + down m_(n-1).
+
+        From the last state down, m_n = told_n + part_n m_(n-1): Thomas's algorithm, a few numbers a state in memory.
+        """
+        told, part = [0.0], [0.0]  # of state n + 1
+        for up, down, out in zip(self.up[::-1], self.down[::-1], self.out[::-1], strict=True):
+            leave = up * (1 - part[-1]) + down + out
+            told.append((1 + up * told[-1]) / leave)
+            part.append(down / leave)
+        mean = life = 0.0
+        for share, alone, before in zip(self.start, told[:0:-1], part[:0:-1], strict=True):
+            life = alone + before * life
+            mean += share * life
+        return float(mean)
 
     def quantile(self, p: float) -> float:
         """The p-quantile in s."""
@@ -222,8 +231,12 @@ class Patience:
 
     @property
     def abandonment(self) -> float:
-        """The share that leaves unserved: what is served is mu (1 - pi_0)."""
-        return 1 - self.service_rate * (1 - float(self.states[0])) / self.arrival_rate
+        """The share that leaves unserved: sum of (n - 1) pi_n over n > 1, the mean number that waits, a patience.
+
+        1 - mu (1 - pi_0)/lambda is the same, but loses its digits where nearly all are served.
+        """
+        waiting = np.maximum(np.arange(self.states.size) - 1, 0)
+        return float(waiting @ self.states) / (self.patience * self.arrival_rate)
 
     @property
     def served(self) -> Lifetime:

@@ -24,12 +24,16 @@ from labkit.scenario import fields
         ("a=1:2:0.3", (1, Decimal("1.3"), Decimal("1.6"), Decimal("1.9"))),
         ("a=x:y:z", ("x:y:z",)),
         ("a=b=c", ("b=c",)),
+        (r'a="x,\"y\"",z', ('x,"y"', "z")),
+        ("a=,x", ("", "x")),
+        ("a=true,1", (True, 1)),
     ],
 )
 def test_values(text, values):
     got = fields.axis(text)
     assert (got.name, got.steps, got.values) == ("a", ("a",), values)
     assert [type(v) is str for v in got.values] == [type(v) is str for v in values]
+    assert [v is True for v in got.values] == [v is True for v in values]
 
 
 def test_a_path_has_places():
@@ -47,6 +51,12 @@ def test_a_path_has_places():
         ("a[x]=1", "given the field"),
         ("a b=1", "given the field"),
         ("a=1,1", "a value twice"),
+        ("a=1,1.0", "a value twice"),
+        ('a="x', 'the end after each "text"'),
+        ('a="x"y,z', 'the end after each "text"'),
+        (r'a="\q"', "a JSON text"),
+        (r'a="x\ny"', "without control characters"),
+        (r'a="\ud800"', "without control characters"),
         ("a=1:2:0", "a step that leads to stop"),
         ("a=1:2:-1", "a step that leads to stop"),
         ("a=0:1e9:1", "expected at most 100000"),

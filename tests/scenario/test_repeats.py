@@ -141,3 +141,8 @@ def test_an_undefined_run_leaves_no_mean():
 )
 def test_two_digits_of_doubt(values, text):
     assert repeats.said(repeats.summary([Fraction(str(value)) for value in values])) == text
+
+
+def test_columns_stand_below_each_other_on_a_terminal():
+    """A Chinese character takes two columns there."""
+    assert repeats.columns([["\u4e2d\u6587", "1"], ["abcde", "22"]], 1) == ["\u4e2d\u6587    1", "abcde  22"]

@@ -160,6 +160,62 @@ def test_a_file_that_is_no_sweep_is_left_alone(call, files, text, name):
     assert out.read_bytes() == text.encode("latin-1")
 
 
+@pytest.mark.parametrize("cell", ["abc", "NaN", "1e999", " "])
+def test_a_figure_that_is_no_number_is_refused(call, files, cell):
+    """The file may have been edited: what is read back has to be a finite number, or nothing."""
+    out = files / "o.csv"
+    argv = [
+        files / "even.json",
+        "--over",
+        "arrivals.rate=50",
+        "--metric",
+        "ttft_mean",
+        "--jobs",
+        1,
+        "--out",
+        out,
+    ]
+    assert call(*argv)[0] == 0
+    whole = out.read_text(encoding="utf-8")
+    out.write_text(whole[: whole.rindex(",") + 1] + cell + "\n", encoding="utf-8", newline="\n")
+    status, text, err = call(*argv)
+    assert (status, text, len(err.splitlines())) == (2, "", 1)
+    assert "rows do not fit its columns" in err
+
+
+def test_two_sweeps_do_not_write_one_file(call, files):
+    out = files / "o.csv"
+    argv = [
+        files / "even.json",
+        "--over",
+        "arrivals.rate=50",
+        "--metric",
+        "ttft_mean",
+        "--jobs",
+        1,
+        "--out",
+        out,
+    ]
+    other = Sheet(str(out), ["scenario_hash", "arrivals.rate", "run", "run_seed", "ttft_mean"], 4)
+    other.open()
+    held = out.read_bytes()
+    status, text, err = call(*argv)
+    assert (status, text, len(err.splitlines())) == (2, "", 1)
+    assert "another sweep is writing" in err
+    assert out.read_bytes() == held
+    other.close()
+    assert call(*argv)[0] == 0
+
+
+def test_values_cannot_drive_the_terminal(call, files):
+    """A text may turn the direction of a line: it is shown escaped, and kept as it is in the file."""
+    out = files / "o.csv"
+    argv = ["--over", 'title="a,b","\u202ex"', "--metric", "ttft_mean", "--jobs", 1, "--out", out]
+    status, text, _ = call(files / "even.json", *argv)
+    assert (status, [row["title"] for row in rows(out)]) == (0, ["a,b", "\u202ex"])
+    assert "\u202e" not in text and r"\u202ex" in text
+
+
 def test_a_trace_belongs_to_the_hash(call, files):
     (files / "t.csv").write_text(
         "arrival,prompt_tokens,output_tokens\n0,1,1\n", encoding="utf-8", newline="\n"
@@ -237,6 +293,30 @@ def test_ctrl_c_ends_every_process(files, send):
     while time.monotonic() < deadline and _group_lives(child.pid):
         time.sleep(0.05)
     assert not _group_lives(child.pid)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="processes are found there in another way")
+def test_no_process_outlives_a_killed_first_one(files):
+    document = {**MM1, "arrivals": {**MM1["arrivals"], "count": 4000}}
+    (files / "mm1.json").write_text(json.dumps(document), encoding="utf-8", newline="\n")
+    out = files / "o.csv"
+    argv = ["sweep", files / "mm1.json", "--over", "arrivals.rate=50:90:1", "--jobs", 2, "--out", out]
+    child = subprocess.Popen(
+        [sys.executable, "-m", "labkit", *map(str, argv)], cwd=ROOT, start_new_session=True
+    )
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and (not out.exists() or not rows(out)):
+        time.sleep(0.1)
+    child.kill()
+    child.wait()
+    assert rows(out)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and _group_lives(child.pid):
+        time.sleep(0.05)
+    lives = _group_lives(child.pid)
+    if lives:
+        os.killpg(child.pid, signal.SIGKILL)
+    assert not lives
 
 
 def _group_lives(group: int) -> bool:
@@ -375,3 +455,17 @@ def test_a_disk_that_is_full_is_one_line(files):
     sheet._out = Full()
     with pytest.raises(InputError, match="cannot be written any further"):
         sheet.add(["a", 1])
+
+
+@pytest.mark.parametrize(
+    ("asked", "undefined"), [("sojourn_max<=0.001", False), ("chunk_interval_mean<=1", True)]
+)
+def test_where_no_value_will_do_none_is_said_to(call, files, asked, undefined):
+    """A round takes 10 ms, so nobody is done in 1 ms; where no chunks come, their interval is undefined."""
+    status, out, _ = call(
+        files / "even.json", "--target", asked, "--largest", "arrivals.rate=50:52", "--jobs", 1
+    )
+    assert status == 0
+    assert out.splitlines()[0].endswith(": none")
+    assert "all values tried miss the target" in out and "up to it meet" not in out
+    assert ("undefined in a run, which counts as missed" in out) == undefined

@@ -14,6 +14,7 @@ from labkit.engine import journal
 from labkit.measure.goodput import Targets
 from labkit.measure.metrics import measure
 from labkit.show import report
+from labkit.show.report_figures import MOST_TENANTS, _bars
 from labkit.show.report_numbers import number, percent
 from labkit.show.report_tables import sections
 
@@ -132,6 +133,53 @@ def test_a_window_counts_what_is_in_it(write, capsys):
     out = call(capsys, write(scenario()), "--lang", "en", "--window", "0.005", "0.025")[1]
     assert re.search(r"submit rate \(requests/s\) +2 submitted +0.02 s +100 ", out)
     assert "Window 0.005 to 0.025 s." in out
+
+
+@pytest.mark.parametrize(
+    ("changes", "window", "known"),
+    [
+        ({}, ("5", "6"), False),  # it begins after everything is over
+        ({}, ("0.01", "6"), True),  # the system stays empty
+        ({"until": 0.03}, ("0.01", "6"), False),  # nobody knows how those still there went on
+        ({"until": 0.03}, ("0.01", "0.02"), True),
+    ],
+)
+def test_a_window_of_which_nothing_is_known_is_refused(write, capsys, changes, window, known):
+    status, out, err = call(capsys, write(scenario(**changes)), "--window", *window)
+    assert (status, bool(out)) == ((0, True) if known else (2, False))
+    assert len(err.splitlines()) == (0 if known else 1)
+    assert known or "expected a window in what run saw, 0 to" in err
+
+
+def test_tenants_whose_names_begin_alike_keep_their_shares(write, capsys):
+    """C24: four tenants with a quarter each, of which a cut name would make one."""
+    run = scenario()
+    for place, request in enumerate(run["requests"]):
+        request["tenant"] = "the same long beginning of " + "abcd"[place]
+    for unit, parts in [(u, p) for _, u, p in _bars([report.read(write(run), "x", Targets())])]:
+        assert sum(parts.values()) == pytest.approx(1), unit
+        assert len(parts) == 4
+
+
+def test_every_bar_has_the_same_tenants(write):
+    """Ten tenants: those with most over all bars by name, the rest together, the same in every bar."""
+    run = scenario()
+    first = run["requests"][0]
+    run["requests"] = [{**first, "id": f"r{i}", "tenant": f"t{i}", "prompt_tokens": 30 - 3 * i, "output_tokens": 1 + i}
+                       for i in range(10)]  # fmt: skip
+    bars = [parts for _, _, parts in _bars([report.read(write(run), "x", Targets())])]
+    assert len(bars) == 4
+    assert {tuple(parts) for parts in bars} == {tuple(bars[0])}
+    assert len(bars[0]) == MOST_TENANTS + 1
+    assert all(sum(parts.values()) == pytest.approx(1) for parts in bars)
+
+
+def test_a_window_without_a_round_draws_no_shares(write, capsys, tmp_path):
+    status, _, err = call(capsys, write(scenario(requests=[
+        {**scenario()["requests"][0], "arrival": 1 + i, "tenant": "ab"[i], "id": f"q{i}"} for i in range(2)
+    ])), "--window", "0.1", "0.2", "--html", str(tmp_path / "x.html"))  # fmt: skip
+    assert (status, err) == (0, "")
+    assert 'id="figure-shares"' not in (tmp_path / "x.html").read_text(encoding="utf-8")
 
 
 def test_quality_is_a_target(write, capsys, tmp_path):

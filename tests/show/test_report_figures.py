@@ -83,6 +83,30 @@ def test_shares_fill_their_bar():
     assert {patch.get_hatch() for patch in axes.patches} == {"", "///"}
 
 
+@pytest.mark.parametrize("name", ["W" * 24, "租" * 24, "i" * 24, "a"])
+@pytest.mark.parametrize("count", [1, 4, 8])
+def test_the_names_of_tenants_are_not_cut(name, count):
+    """The legend lies in the picture, above the bars, however wide the names are."""
+    names = [f"{name[:23]}{i}" for i in range(count)]
+    picture = shares("?", [("x", "tokens", dict.fromkeys(names, 1 / count))])
+    picture.canvas.draw()
+    [legend] = picture.legends
+    box, room = legend.get_window_extent(), picture.bbox
+    assert box.x0 >= room.x0 and box.x1 <= room.x1
+    assert box.y0 >= picture.axes[0].get_window_extent().y1 - 2
+
+
+def test_the_mark_of_the_mean_is_what_is_drawn():
+    """Points are not named by a line, nor lines by a point."""
+    steps = Panel("n", "n", steps={"x": [(0.0, 1.0, 1.0, 2.0)]})
+    points = Panel("n", "n", points={"x": [(1.0, 2.0, 3.0)]})
+    looks = []
+    for panels in ([steps], [points], [steps, points]):
+        mean = lines("?", panels).legends[0].legend_handles[0]
+        looks.append((mean.get_linestyle() != "None", mean.get_marker() != "None"))
+    assert looks == [(True, False), (False, True), (True, True)]
+
+
 def test_a_dollar_sign_is_no_formula():
     """Names are from outside: an unfinished formula would stop matplotlib."""
     name = "$x^{"

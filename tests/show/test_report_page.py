@@ -14,6 +14,11 @@ FLAGS = [
     "--disable-background-networking",
 ]
 
+TALL = """[...document.querySelectorAll("td:not(.words)")]
+    .filter((cell) => { const r = document.createRange(); r.selectNodeContents(cell);
+                        return new Set([...r.getClientRects()].map((box) => box.top)).size > 1; })
+    .map((cell) => cell.textContent)"""
+
 
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -40,6 +45,10 @@ def test_the_page_in_a_browser(tmp_path, chromium, capsys, scheme):
             for width in (1280, 400):
                 page.set_viewport_size({"width": width, "height": 800})
                 assert page.evaluate("document.documentElement.scrollWidth") <= width
+                drawn = page.evaluate("[...document.images].map((image) => image.clientWidth)")
+                assert min(drawn) >= 600  # narrower, words in it are too small to read: then it scrolls
+                tall = page.evaluate(TALL)
+                assert tall == []  # a number stays on one line
             assert page.evaluate("[...document.images].every((image) => image.naturalWidth > 700)")
             found = Axe().run(page).response["violations"]
             assert [(one["id"], [node["html"][:80] for node in one["nodes"]]) for one in found] == []

@@ -200,12 +200,11 @@ def test_n06_the_same_mean_loses_differently():
 
 
 @pytest.mark.parametrize(("rate", "patience"), [(80, 0.1), (150, 0.05), (100, 10.0)])
-def test_patience_by_little(rate, patience):
-    """Those in the queue leave at rate 1/patience each: lambda (share that leaves) = E[Nq]/patience."""
+def test_patience_by_the_flows(rate, patience):
+    """What comes is served or leaves, in the long run: lambda (share that leaves) = lambda - mu (1 - pi_0)."""
     queue = Patience(rate, 100, patience)
-    n = np.arange(queue.states.size)
-    waiting = float(queue.states @ np.maximum(n - 1, 0))
-    assert queue.abandonment * rate == pytest.approx(waiting / patience, rel=1e-6)
+    served = 100 * (1 - float(queue.states[0]))
+    assert queue.abandonment * rate == pytest.approx(rate - served, rel=1e-6)
     # all wait E[Nq]/lambda on average; those who leave wait their patience
     assert queue.served.mean > 1 / 100
     assert queue.served.tail(0) == pytest.approx(1)
@@ -215,6 +214,36 @@ def test_endless_patience_is_mm1():
     served = Patience(80, 100, 1e9).served
     assert served.mean == pytest.approx(0.05, rel=1e-4)
     assert served.tail(0.2) == pytest.approx(MM1(80, 100).sojourn_tail(0.2), rel=1e-4)
+
+
+def test_few_leave_where_nearly_all_are_served():
+    """At lambda -> 0 who leaves found one in service and lost patience first: lambda/mu times 1/(1 + mu patience)."""
+    assert Patience(1e-9, 1, 1).abandonment == pytest.approx(1e-9 / 2, rel=1e-6)
+
+
+def test_a_nearly_full_server_needs_no_matrix():
+    """55,000 states, and the means of E31.10; every state's rates once, where a matrix of them had 24 GB."""
+    assert processor_sharing(0.999, 1).mean == pytest.approx(1000, rel=1e-9)
+    assert LastComeFirstServed(0.999, 1).sojourn.mean == pytest.approx(1000, rel=1e-9)
+
+
+def test_the_mean_of_a_lifetime_is_the_area_under_its_tail():
+    """Up, down and out at once, with another rate in every state."""
+    chain = Lifetime(
+        np.array([0.2, 0.5, 0.3]),
+        np.array([1.0, 2.0, 0.0]),
+        np.array([0.0, 0.5, 3.0]),
+        np.array([1.5, 0.25, 1.0]),
+    )
+    assert chain.mean == pytest.approx(integral(chain.tail, 60.0), rel=1e-6)
+
+
+def test_many_servers_hardly_ever_let_wait():
+    """Erlang's C is 0 in doubles there: no wait at any level, and no logarithm of 0."""
+    queue = MMc(1, 1, 400)
+    assert queue.wait_probability == 0
+    assert queue.wait_quantile(0.999) == 0
+    assert queue.sojourn_quantile(0.99) == pytest.approx(math.log(100))
 
 
 def test_a_lifetime_of_two_stages_by_hand():
@@ -248,6 +277,8 @@ def test_at_full_load_the_waits_grow_as_the_root():
         (lambda: MM1(100, 100), "given 100/s where 1 x 100/s can be served"),
         (lambda: MM1(-1, 100), "arrival_rate: given -1"),
         (lambda: MMc(1, 1, 0), "servers: given 0"),
+        (lambda: erlang_b(1, 2.5), "servers: given 2.5"),
+        (lambda: erlang_b(1, -1), "servers: given -1"),
         (lambda: MM1(80, 100).sojourn_quantile(99), "p: given 99"),
         (lambda: FiniteRoom(1, 1, 0), "room: given 0"),
         (lambda: Patience(1, 1, 0), "patience: given 0"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -77,7 +78,10 @@ def lines(title: str, panels: Sequence[Panel]) -> Picture:
         axes.set_xlabel(t("report.axis_time", unit=unit))
         handles = picture.axes[0].get_legend_handles_labels()[0] if len(panels[0].runs) > 1 else []
         if any(row[-1] > row[-2] for panel in panels for rows in panel.runs.values() for row in rows):
-            handles.append(Line2D([], [], color=FAINT, linewidth=1.6, label=t("report.mark_mean")))
+            mark: dict[str, Any] = {"linestyle": "-" if any(panel.steps for panel in panels) else ""}
+            if any(panel.points for panel in panels):
+                mark |= {"marker": MARKERS[0], "markersize": 4}
+            handles.append(Line2D([], [], color=FAINT, linewidth=1.6, label=t("report.mark_mean"), **mark))
             handles.append(Patch(color=FAINT, alpha=0.3, linewidth=0, label=t("report.mark_most")))
         if handles:
             place = (1 - RIGHT / WIDTH, 1 - 0.06 / height)

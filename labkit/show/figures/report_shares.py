@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import matplotlib
+from matplotlib.font_manager import FontProperties
 
 from labkit.show.picture import Picture
-from labkit.show.style import HATCHES, INK, LARGE, PALETTE, SMALL, settings
+from labkit.show.style import DPI, HATCHES, INK, LARGE, PALETTE, SMALL, settings
 from labkit.show.text import t
 
-WIDTH, BAR, TITLE, FOOT, LEFT = 8.0, 0.46, 0.9, 0.6, 2.1  # inches
+WIDTH, BAR, TITLE, FOOT, LEFT = 8.0, 0.46, 0.62, 0.6, 2.1  # inches
+ROW, MARK = 0.28, 0.75  # inches of the legend: a row, a mark with its gaps
 Shares = Mapping[str, float]
 
 
@@ -18,8 +20,9 @@ def shares(title: str, bars: Sequence[tuple[str, str, Shares]]) -> Picture:
     """Bars as (run, unit, tenant to share of 1), each named by its unit, and by its run where there are several."""
     tenants = list(dict.fromkeys(name for _, _, parts in bars for name in parts))
     runs = {run for run, _, _ in bars}
-    height = TITLE + FOOT + BAR * len(bars)
     with matplotlib.rc_context(settings()):
+        across = _across(tenants)
+        height = TITLE + ROW * -(-len(tenants) // across) + FOOT + BAR * len(bars)
         picture = Picture(WIDTH, height, alt_text(title, bars))
         picture.text(0.1 / WIDTH, 1 - 0.12 / height, title, size=LARGE, va="top")
         axes = picture.add_axes(
@@ -48,13 +51,23 @@ def shares(title: str, bars: Sequence[tuple[str, str, Shares]]) -> Picture:
         texts = [*axes.get_yticklabels()]
         if tenants:
             legend = picture.legend(
-                *axes.get_legend_handles_labels(), loc="upper left", ncols=4, frameon=False, fontsize=SMALL,
+                *axes.get_legend_handles_labels(), loc="upper left", ncols=across, frameon=False, fontsize=SMALL,
                 bbox_to_anchor=(LEFT / WIDTH - 0.02, 1 - 0.42 / height),
             )  # fmt: skip
             texts += legend.get_texts()
         for text in texts:
             text.set_parse_math(False)
     return picture
+
+
+def _across(names: Sequence[str]) -> int:
+    """How many names of a legend fit side by side."""
+    measure, font = (
+        Picture(1, 1).canvas.get_renderer().get_text_width_height_descent,
+        FontProperties(size=SMALL),
+    )
+    longest = max((measure(name, font, False)[0] / DPI for name in names), default=0.0)
+    return max(1, min(4, int((WIDTH - LEFT) / (MARK + longest))))
 
 
 def alt_text(title: str, bars: Sequence[tuple[str, str, Shares]]) -> str:
