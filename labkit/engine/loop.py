@@ -362,6 +362,8 @@ class Engine:
         if self.state.live and not self.state.in_flight:
             self._step("A7")
             ahead = self._next_instant()
+            if ahead is None and self.until_ns is not None and not self.state.seats:
+                return  # no seat for the rest of the observation: who waits is unfinished
             if ahead is None:
                 raise invariants.InvariantError(
                     9, f"{len(self.state.live)} requests wait and nothing can happen"

@@ -71,6 +71,7 @@ def cross_field(document: Fields) -> Iterator[Problem]:
         if change and _less(change.get("live_at"), change.get("at")):
             path = ("capacity_changes", index, "live_at")
             yield Problem(path, shown(change["live_at"]), f"no earlier than at, {shown(change['at'])}")
+    yield from _no_seats(document)
     yield from _faults(document.get("faults") or (), policy)
     yield from _requests(document.get("requests") or ())
     if document.get("connections") is not None:
@@ -81,6 +82,22 @@ def cross_field(document: Fields) -> Iterator[Problem]:
             yield from _load((name,), document[name])
     if isinstance(document.get("trace"), dict):
         yield from _trace(document["trace"])
+
+
+def _no_seats(document: Fields) -> Iterator[Problem]:
+    """Seats that go to 0 come back, or the observation ends: nobody waits for ever."""
+    changes = list(enumerate(document.get("capacity_changes") or ()))
+    known = [
+        (change["live_at"], change["at"], index)
+        for index, change in changes
+        if change and change.get("live_at") is not None and change.get("at") is not None
+    ]
+    if not known or len(known) < len(changes) or document.get("until") is not None:
+        return
+    last = max(known)[2]
+    if changes[last][1].get("seats") == 0:
+        wanted = "1 or more in the last change to go live, or until: who waits then would wait for ever"
+        yield Problem(("capacity_changes", last, "seats"), "0", wanted)
 
 
 def _less(left: Any, right: Any) -> bool:

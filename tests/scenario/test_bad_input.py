@@ -237,6 +237,10 @@ RULES = {
         {"requests__0__reader": {"tokens_per_second": 1e-12, "buffer_tokens": 2}},
         "requests[0].reader",
     ),
+    "no seat for good": (
+        {"capacity_changes": [{"at": 1, "live_at": 2, "seats": 0}, {"at": 0, "live_at": 1, "seats": 2}]},
+        "capacity_changes[0].seats",
+    ),
     "live before ordered": (
         {"capacity_changes": [{"at": 2, "live_at": 1, "seats": 1}]},
         "capacity_changes[0].live_at",

@@ -118,3 +118,25 @@ def test_while_nothing_serves_a_deadline_is_judged_as_with_one_seat():
     rows = {row["id"]: row for row in run(document).result["requests"]}
     assert (rows["B"]["outcome"], rows["B"]["reason"]) == ("rejected", "deadline")
     assert rows["C"]["outcome"] != "rejected"
+
+
+def test_no_seat_to_the_end_of_the_observation_leaves_the_waiting_unfinished():
+    """50 a second from 0, 10 ms each, no seat from 1 s on: those of the first second are done, the others wait."""
+    found = run(
+        {
+            "schema": "labkit.scenario/1",
+            "budget": {"tokens": 4, "seats": 1},
+            "cost": {"kind": "table", "seconds": {"1": 0.01}},
+            "capacity_changes": [{"at": 1, "live_at": 1, "seats": 0}],
+            "until": 5,
+            "arrivals": {
+                "process": "fixed",
+                "rate": 50,
+                "count": 100,
+                "prompt": {"kind": "fixed", "value": 1},
+                "output": {"kind": "fixed", "value": 1},
+            },
+        }
+    )
+    summary = found.result["summary"]
+    assert (summary["finished"], summary["unfinished"], summary["seconds"]) == (50, 50, 5.0)
