@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from labkit.executors.calibrate import Fit, Limits, Sample
 
 AIM = 0.10  # median relative error on rounds that the fit has not seen
+BUSY = 0.5  # repeats of one round that differ by more than this share of it say nothing of the round
 HELD_OUT = 40
 PAGE_TOKENS = 16
 
@@ -150,7 +151,10 @@ def report(found: Calibration) -> str:
         lines.append(f"  swap         {document['swap_fixed'] * 1e6:12.4f} µs a transfer, {speed:.2f} GB/s")
     spread = statistics.median((sample.most - sample.least) / sample.ns for sample in found.samples)
     aim = "met" if found.fit.median_error <= AIM else "not met"
-    lines.append(f"spread of one round's repeats, median: {spread:.1%}")
+    busy = (
+        " (the machine was busy with something else: measure again when it is quiet)" if spread > BUSY else ""
+    )
+    lines.append(f"spread of one round's repeats, median: {spread:.1%}{busy}")
     lines.append(
         f"error on {len(errors)} other rounds: median {found.fit.median_error:.1%} (aim {AIM:.0%}: {aim}), "
         f"9 of 10 within {errors[-(-9 * len(errors) // 10) - 1]:.1%}, worst {errors[-1]:.1%}"

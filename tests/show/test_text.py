@@ -30,8 +30,11 @@ def _read(widget):
 
 
 def test_every_key_is_used_and_every_used_key_is_there():
-    sources = "\n".join(p.read_text(encoding="utf-8") for p in SHOW.rglob("*.py") if p.name != "text.py")
-    used = set(re.findall(r"""["']([a-z_]+\.[a-z_0-9]+)["']""", sources))
+    files = [*SHOW.rglob("*.py"), *(SHOW.parent / "grade").rglob("*.py")]
+    sources = "\n".join(
+        p.read_text(encoding="utf-8") for p in files if p.name not in ("text.py", "grade_words.py")
+    )
+    used = set(re.findall(r"""["']([a-z_]+(?:\.[a-z_0-9]+)+)["']""", sources))
     asked = set(re.findall(r'\bt\(\s*"([a-z_.0-9]+)"', sources))
     used |= {f"hardware.{key}" for key in re.findall(r'\("([a-z]+)", ', sources)}
     for widget in ("panels", "predict"):  # the words that a widget hands to its script, as a tuple of keys
@@ -39,6 +42,8 @@ def test_every_key_is_used_and_every_used_key_is_there():
         room = widget.removesuffix("s")
         used |= {f"{room}.{key}" for key in re.findall(r'"([a-z]+)"', words[0])}
     used |= {f"predict.{key}" for key in ("question", "guess", "computed", "error")}  # a table's head
+    for prefix in re.findall(r'\bf"([a-z_.]+\.)\{', sources):  # a family, of which one is picked at run time
+        used |= {key for key in text.STRINGS if key.startswith(prefix)}
     assert set(text.STRINGS) - used == set()
     assert asked - set(text.STRINGS) == set()
 
