@@ -27,7 +27,7 @@ from labkit.executors.drawn import drawn_ids, drawn_prompt, drawn_seed
 from labkit.executors.model.decode_graphs import DecodeGraphs
 from labkit.executors.model.load import Loaded, load
 from labkit.executors.model.paged import Item, PagedCache, pack
-from labkit.executors.model.sampling import Sampling, sample
+from labkit.executors.model.sampling import NO_TOKEN, Sampling, sample
 from labkit.executors.model.swap import SwapSpace
 from labkit.executors.model.text_stream import TextStream
 from labkit.executors.model.transfer import sent
@@ -247,10 +247,14 @@ class TorchExecutor:
         row_of = {name: row for row, name in enumerate(yields)}
         here = sent(torch.tensor([row for row, _ in waiting]), self.device)
         there = sent(torch.tensor([row_of[name] for _, name in waiting]), self.device)
-        tokens[rows[here]] = before.sampled[there]
+        tokens[rows[here]] = before.sampled[there].clamp(min=0)  # NO_TOKEN is told where it is collected
 
     def collect(self) -> RoundResult:
-        """Wait for the sampled ids of the oldest round; stale items (law 5) yield nothing."""
+        """Wait for the sampled ids of the oldest round; stale items (law 5) yield nothing.
+
+        Raises:
+            InputError: the model has no finite logits for one of them.
+        """
         done = self._running.popleft()
         if done.event is not None:
             done.event.synchronize()
@@ -268,6 +272,7 @@ class TorchExecutor:
             request.cached = item.context + item.new_tokens
             if token is None:
                 continue
+            self._check_token(token, item.id)
             count, ask = request.outputs + 1, request.ask
             ends = token in ask.sampling.stop or token in self.loaded.config.eos_ids
             if count == ask.length if ask.length is not None else ends:
@@ -279,6 +284,14 @@ class TorchExecutor:
                     text += request.text.flush()
             tokens[item.id] = Token(token, text)
         return RoundResult(max(1, spent), frozenset(last), tokens)
+
+    def _check_token(self, token: int, request_id: str) -> None:
+        if token == NO_TOKEN:
+            dtype = str(self.dtype).removeprefix("torch.")
+            raise InputError(
+                f"labkit run: request {quoted(request_id)}: given logits of the model {self.loaded.about['name']} that "
+                f"are not finite, expected finite ones: its weights are damaged, or too large for {dtype}"
+            )
 
     # ------------------------------------------------------------------------------------------- before a round
 
@@ -313,6 +326,7 @@ class TorchExecutor:
                 logits = self.loaded.model(pack([piece], self.cache), self.cache)
                 if start + UNTIMED_CHUNK >= len(prompt):
                     following = sample(logits, [sampling], [len(prompt)]).tolist()
+                    self._check_token(following[0], name)
             request.ids = [*prompt, *following]
             self._to_prefill.pop(0)
         self._synchronize()

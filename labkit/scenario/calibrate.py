@@ -47,15 +47,17 @@ def calibrate(
     """Measure rounds of up to `tokens` new positions of `seats` requests up to `positions` long, and fit (C13, N08).
 
     Raises:
-        InputError: the model cannot be loaded, or has a shorter context.
+        InputError: the model cannot be loaded, has a shorter context, or such rounds do not fit in memory (N10).
     """
     loaded = open_model(model, device, dtype)
     from tqdm import tqdm
 
     from labkit.executors import calibrate as fitting
+    from labkit.executors.model.memory import Largest, room
     from labkit.executors.torch_model import TorchExecutor
 
     most = loaded.config.max_positions
+    own = loaded.config.bytes_per_token(next(loaded.model.parameters()).dtype)
     if positions + 1 > most:
         raise InputError(
             f"labkit calibrate: given {positions} positions, expected at most {most - 1}: the model's context"
@@ -64,6 +66,11 @@ def calibrate(
         raise InputError(
             f"labkit calibrate: given {tokens} tokens, {seats} seats, {positions} positions, expected 1 <= seats <= "
             "tokens and at least 2 positions"
+        )
+    largest = Largest(tokens, seats, min(tokens, positions), positions)
+    if -(-positions // PAGE_TOKENS) * PAGE_TOKENS * own > room(loaded, largest, PAGE_TOKENS):
+        raise InputError(
+            f"labkit calibrate: given {positions} positions, expected fewer: their pages do not fit"
         )
     executor = TorchExecutor(loaded, pages=-(-positions // PAGE_TOKENS), page_tokens=PAGE_TOKENS)
     limits: Limits = fitting.Limits(tokens, seats, positions)

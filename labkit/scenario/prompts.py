@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from labkit.core.errors import InputError, quoted
+from labkit.core.errors import InputError, escaped, quoted
 from labkit.executors.drawn import drawn_prompt, drawn_seed
 from labkit.scenario.load import MOST_PROBLEMS, Scenario
 
@@ -77,16 +77,22 @@ def _ids(request: Fields, loaded: Loaded) -> list[int]:
             raise InputError(
                 f"prompt: given text, expected token ids: the model {loaded.about['name']} has no tokenizer"
             )
-        ids = [int(token) for token in loaded.tokenizer.encode(prompt).ids]
+        try:
+            ids = [int(token) for token in loaded.tokenizer.encode(prompt).ids]
+        except Exception as error:  # noqa: BLE001 - `tokenizers` raises nothing more special
+            raise InputError(
+                f"prompt: given text that the tokenizer of {loaded.about['name']} cannot take "
+                f"({escaped(str(error))}), expected other text or token ids"
+            ) from None
         if count is not None and count != len(ids):
             raise InputError(f"prompt_tokens: given {count}, expected {len(ids)}: so many has the prompt")
     else:
         ids = prompt
-        unknown = [token for token in ids if token >= vocab]
-        if unknown:
-            raise InputError(
-                f"prompt: given the id {unknown[0]}, expected ids under {vocab}, the model's vocabulary"
-            )
+    unknown = [token for token in ids if token >= vocab]
+    if unknown:
+        raise InputError(
+            f"prompt: given the id {unknown[0]}, expected ids under {vocab}, the model's vocabulary"
+        )
     if not ids and not request["prefilled"]:
         raise InputError("prompt: given a prompt without a token, expected at least one, or prefilled true")
     named = sum(length for _, length in request["prefix"])

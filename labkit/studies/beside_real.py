@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -84,7 +85,7 @@ def _with_lengths(scenario: Scenario, real: Run) -> Scenario:
         return scenario
     lengths = {row["id"]: len(row["tokens"]) for row in real.result["requests"]}
     requests = [
-        {**request, "output_tokens": request.get("output_tokens") or max(1, lengths[request["id"]])}
+        {**request, "output_tokens": request.get("output_tokens") or max(1, lengths.get(request["id"], 1))}
         for request in scenario.raw["requests"]
     ]
     return dataclasses.replace(scenario, raw={**scenario.raw, "requests": requests})
@@ -94,18 +95,17 @@ def _priced(real: Run) -> tuple[tuple[float, float], ...]:
     """Each round's measured seconds, and those of its shape by the cost model; swap transfers are priced too."""
     cost = cost_model(real.scenario.raw["cost"])
     pairs = []
-    load_of_round, moved = cost.begin(), []
+    # By number: at depth 2 a round is planned while the one before it runs.
+    planned: defaultdict[int, Any] = defaultdict(cost.begin)
+    newest = 0
     for event in real.journal[1:]:
-        if event["event"] in ("swap_out", "swap_in"):
-            moved.append(event["bytes"])
-        elif event["event"] == "plan" and event["items"]:
-            load_of_round = cost.begin()
+        if event["event"] == "plan":
+            newest = event["round"]
             for _, new_tokens, context, phase in event["items"]:
-                load_of_round.add(new_tokens, context, phase == "prefill")
+                planned[newest].add(new_tokens, context, phase == "prefill")
+        elif event["event"] in ("swap_out", "swap_in"):
+            planned[newest].add_transfer(event["bytes"])
         elif event["event"] == "round":
-            for nbytes in moved:
-                load_of_round.add_transfer(nbytes)
-            moved = []
-            measured = (event["t"] - event["start"]) / NS_PER_SECOND
-            pairs.append((measured, load_of_round.ns() / NS_PER_SECOND))
+            measured = (event.get("end", event["t"]) - event["start"]) / NS_PER_SECOND
+            pairs.append((measured, planned.pop(event["round"]).ns() / NS_PER_SECOND))
     return tuple(pairs)

@@ -85,3 +85,15 @@ def test_c13_equal_new_tokens_after_more_context_take_longer():
     found = calibrate(tokens=64, seats=8, positions=1000, repeats=5)
     document = found.document
     assert document["per_pair"] + document["per_context"] > 0
+
+
+def test_rounds_that_do_not_fit_in_memory_are_not_measured(capsys, tmp_path):
+    """Nobody waits for a machine that swaps itself to death: 999,999 rows of logits alone are over 10 GB."""
+    out = tmp_path / "cost.json"
+    argv = ["calibrate", "--out", str(out), "--tokens", "999999", "--seats", "999999", "--positions", "100"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("labkit.executors.model.memory.available_memory", lambda: 16 << 30)
+        assert main(argv) == 2
+    said, err = capsys.readouterr()
+    assert (said, err.count("\n"), out.exists()) == ("", 1, False)
+    assert "999999 tokens in 999999 seats" in err and "fits" in err

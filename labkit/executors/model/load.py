@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ import torch
 from labkit.core.errors import InputError, escaped, quoted
 from labkit.executors.model.cache import PIP_COMMAND, smollm2_folder
 from labkit.executors.model.config import TINY, ModelConfig, from_hf, token_ids
+from labkit.executors.model.files import text_of
 from labkit.executors.model.prepack import can_prepack, prepack
 from labkit.executors.model.transformer import Transformer
 from labkit.executors.model.weights import read_weights, weight_files
@@ -55,7 +57,7 @@ def load(
             )
         return load_folder(folder, device, dtype)
     folder = Path(name)
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # where a name that no system takes is no error
         raise InputError(
             f"model {quoted(name)}: expected tiny, smollm2 or a folder with config.json and weights"
         )
@@ -154,9 +156,11 @@ def _tokenizer(folder: Path, config: ModelConfig) -> Tokenizer | None:
     from tokenizers import Tokenizer
 
     try:
-        tokenizer = Tokenizer.from_str(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{escaped(str(file))}: it cannot be read ({error})") from None
+        text = text_of(file)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{escaped(str(file))}: it cannot be read ({escaped(str(error))})") from None
+    try:
+        tokenizer = Tokenizer.from_str(text)
     except Exception as error:  # noqa: BLE001 - `tokenizers` raises nothing more special
         raise InputError(f"{escaped(str(file))}: it is no tokenizer ({escaped(str(error))})") from None
     if tokenizer.get_vocab_size() > config.vocab:
@@ -168,7 +172,7 @@ def _tokenizer(folder: Path, config: ModelConfig) -> Tokenizer | None:
 
 def _json(file: Path) -> dict[str, Any]:
     try:
-        value = json.loads(file.read_text(encoding="utf-8"))
+        value = json.loads(text_of(file))
     except FileNotFoundError:
         raise InputError(
             f"{escaped(str(file))}: it is missing, expected the folder of a checkpoint"

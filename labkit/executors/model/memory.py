@@ -52,8 +52,8 @@ def room(loaded: Loaded, largest: Largest, page_tokens: int) -> int:
         free = workspace = 0
     if free <= workspace:
         raise InputError(
-            f"labkit run: given budgets whose largest round has {largest.tokens} tokens in {largest.seats} seats, "
-            f"expected one that fits on {device} beside the weights: lower budget.tokens or budget.seats"
+            f"labkit: given a largest round of {largest.tokens} tokens in {largest.seats} seats, "
+            f"expected one that fits on {device} beside the weights: lower tokens or seats of the budget"
         )
     return free - workspace
 

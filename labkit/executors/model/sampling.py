@@ -16,6 +16,8 @@ from torch import Tensor
 from labkit.core.errors import InputError
 from labkit.executors.model.transfer import sent
 
+NO_TOKEN = -1
+
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
@@ -52,12 +54,14 @@ def uniform(seed: int, position: int) -> float:
 def sample(logits: Tensor, samplings: Sequence[Sampling], positions: Sequence[int]) -> Tensor:
     """Choose one token a row of `logits` [rows, vocab]: ids [rows], on the same device, without waiting for it.
 
-    `positions[r]` is where the new token of row r will stand in its request.
+    `positions[r]` is where the new token of row r will stand in its request. A row without a finite largest logit has
+    no likeliest token: NO_TOKEN stands for it.
     """
-    chosen = logits.argmax(-1)  # of equal ones the first
+    chosen = logits.argmax(-1)  # of equal ones the first, and a NaN before all numbers
+    broken = ~logits.gather(1, chosen[:, None]).squeeze(1).isfinite()
     drawn = [row for row, sampling in enumerate(samplings) if sampling.temperature > 0]
     if not drawn:
-        return chosen
+        return chosen.masked_fill_(broken, NO_TOKEN)
     device, vocab = logits.device, logits.shape[1]
 
     def column(values: Sequence[float]) -> Tensor:
@@ -81,6 +85,6 @@ def sample(logits: Tensor, samplings: Sequence[Sampling], positions: Sequence[in
     )
     place = torch.searchsorted(reached, mark, right=True)
     # Rounding may put the mark at the very end: the last token that has any chance takes it.
-    place = torch.minimum(place, (chance > 0).sum(-1, keepdim=True) - 1)
+    place = torch.minimum(place, (chance > 0).sum(-1, keepdim=True) - 1).clamp_(min=0)
     chosen[rows] = ids.gather(1, place).squeeze(1)
-    return chosen
+    return chosen.masked_fill_(broken, NO_TOKEN)

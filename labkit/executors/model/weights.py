@@ -6,6 +6,7 @@ Only safetensors are read. A pickle (`.bin`, `.pt`) can run code when it is open
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,6 +18,7 @@ from torch import Tensor
 
 from labkit.core.errors import InputError, escaped, quoted
 from labkit.executors.model.config import ModelConfig
+from labkit.executors.model.files import text_of
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
@@ -41,7 +43,7 @@ def weight_files(folder: Path) -> dict[str, Path]:
         )
         raise InputError(f"{escaped(str(folder))}: no weights, expected {SINGLE} or {INDEX}{but}")
     try:
-        given = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
+        given = json.loads(text_of(index))["weight_map"]
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         raise InputError(f"{where}: it cannot be read, expected JSON with a weight_map") from None
     if not isinstance(given, Mapping) or not all(isinstance(file, str) for file in given.values()):
@@ -49,7 +51,7 @@ def weight_files(folder: Path) -> dict[str, Path]:
     for file in sorted(set(given.values())):
         if not file.endswith(".safetensors") or set(file) & set("/\\:\0"):
             raise InputError(f"{where}: got {quoted(file)}, expected a .safetensors file of the same folder")
-        if not (folder / file).is_file():
+        if not os.path.isfile(folder / file):  # where a name that no system takes is no error
             raise InputError(f"{where}: {quoted(file)} is missing")
     held = {file: set(_names(folder / file)) for file in set(given.values())}
     astray = sorted(name for name, file in given.items() if name not in held[file])
@@ -132,12 +134,14 @@ def read_weights(
             raise InputError(problems[:NAMED] + more)
 
         def tensor(name: str) -> Tensor:
-            value: Tensor = opened[files[name]].get_tensor(name)
+            stored: Tensor = opened[files[name]].get_tensor(name)
+            value = stored.to(device=device, dtype=dtype)
             if not value.isfinite().all():
-                raise InputError(
-                    f"{folder}: {name}: it holds numbers that are not finite, the file is damaged"
-                )
-            return value.to(device=device, dtype=dtype)
+                ours = str(dtype).removeprefix("torch.")
+                damaged = not stored.isfinite().all()
+                why = "not finite, the file is damaged" if damaged else f"too large for {ours}"
+                raise InputError(f"{folder}: {name}: it holds numbers that are {why}")
+            return value
 
         return {ours: torch.cat([tensor(name) for name, _ in pieces]) for ours, pieces in due.items()}
 

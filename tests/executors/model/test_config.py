@@ -85,6 +85,7 @@ BAD = [
     ({"rope_scaling": "linear"}, "rope_scaling", "linear"),
     ({"rope_parameters": {"rope_type": "default", "rope_theta": -1}}, "rope_theta", "-1"),
     ({"rope_theta": float("nan")}, "rope_theta", "nan"),
+    ({"rope_theta": 10**400}, "rope_theta", "1000"),
     ({"vocab_size": 0}, "vocab_size", "0"),
     ({"vocab_size": 100.0}, "vocab_size", "100.0"),
     ({"hidden_size": True}, "hidden_size", "True"),

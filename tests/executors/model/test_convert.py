@@ -157,7 +157,7 @@ def fake_package(folder, model, monkeypatch):
 def test_the_command_converts_once_and_load_finds_it(theirs, tmp_path, monkeypatch, capsys):
     fake_package(tmp_path, theirs, monkeypatch)
     monkeypatch.setenv("LABKIT_CACHE", str(tmp_path / "缓存"))
-    assert command.main([]) == 0
+    assert command.main(["model"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("converted: ")
     assert str(tmp_path / "缓存") in said
@@ -166,26 +166,26 @@ def test_the_command_converts_once_and_load_finds_it(theirs, tmp_path, monkeypat
     assert "--model smollm2" in said
     assert load("smollm2").about["name"] == "smollm2-135m-instruct"
     monkeypatch.setattr(convert, "convert", None)  # would fail when called again
-    assert command.main([]) == 0
+    assert command.main(["model"]) == 0
     assert capsys.readouterr().out.startswith("found: ")
 
 
 def test_the_command_writes_where_it_is_told(theirs, tmp_path, monkeypatch, capsys):
     fake_package(tmp_path, theirs, monkeypatch)
     folder = tmp_path / "my models" / "small"
-    assert command.main(["--dir", str(folder)]) == 0
+    assert command.main(["model", "--dir", str(folder)]) == 0
     assert f"--model {folder}" in capsys.readouterr().out
     assert "Apache-2.0" in (folder / "README.md").read_text(encoding="utf-8")
     (tmp_path / "empty").mkdir()
-    assert command.main(["--dir", str(tmp_path / "empty")]) == 0
-    assert command.main(["--dir", str(folder)]) == 0  # found
+    assert command.main(["model", "--dir", str(tmp_path / "empty")]) == 0
+    assert command.main(["model", "--dir", str(folder)]) == 0  # found
     capsys.readouterr()
-    assert command.main(["--nowhere"]) == 2
+    assert command.main(["model", "--nowhere"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.txt").write_text("mine", encoding="utf-8", newline="\n")
-    assert command.main(["--dir", str(tmp_path / "full")]) == 2
-    assert command.main(["--dir", str(tmp_path / "full" / "thesis.txt" / "x")]) == 2
+    assert command.main(["model", "--dir", str(tmp_path / "full")]) == 2
+    assert command.main(["model", "--dir", str(tmp_path / "full" / "thesis.txt" / "x")]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert len(err.splitlines()) == 2
@@ -195,7 +195,7 @@ def test_the_command_writes_where_it_is_told(theirs, tmp_path, monkeypatch, caps
 def test_without_the_package_the_command_says_how_to_get_it(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     monkeypatch.setenv("LABKIT_CACHE", str(tmp_path))
-    assert command.main([]) == 2
+    assert command.main(["model"]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err.count("\n") == 1
@@ -224,7 +224,7 @@ def test_smollm2_knows_a_capital(tmp_path, monkeypatch):
     monkeypatch.setenv("LABKIT_CACHE", str(tmp_path))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert command.main([]) == 0
+        assert command.main(["model"]) == 0
     loaded = load("smollm2")
     assert loaded.about["parameters"] == 134_515_008
     tokens, text, done = loaded.tokenizer.encode(CHAT.format("What is the capital of France?")).ids, "", 0
@@ -235,3 +235,13 @@ def test_smollm2_knows_a_capital(tmp_path, monkeypatch):
         tokens.append(loaded.model(pack([item], pages), pages)[0].argmax().item())
         text += stream.push(tokens[-1])
     assert "Paris" in text + stream.flush()
+
+
+def test_the_command_as_it_is_typed(tmp_path, capsys):
+    """`python -m labkit model …`, by way of the entry that finds the command."""
+    from labkit.__main__ import main as labkit
+
+    (tmp_path / "thesis.txt").write_text("", encoding="utf-8", newline="\n")
+    assert labkit(["model", "--dir", str(tmp_path)]) == 2
+    said, err = capsys.readouterr()
+    assert said == "" and "is something else" in err and err.count("\n") == 1

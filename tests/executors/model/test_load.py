@@ -1,6 +1,7 @@
 """Checkpoints that are not what they should be: one clear line, and nothing of them is run."""
 
 import json
+import os
 import pickle
 
 import pytest
@@ -244,6 +245,36 @@ def test_a_tokenizer_that_is_none_or_of_another_model(tmp_path):
     refused(tmp_path, "tokenizer.json", "101", "100")
     Tokenizer(models.WordLevel({f"w{i}": i for i in range(100)}, unk_token="w0")).save(str(file))
     assert load(str(tmp_path)).tokenizer.get_vocab_size() == 100
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+@pytest.mark.parametrize("name", ["config.json", "generation_config.json", "tokenizer.json"])
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path, name):
+    write(tmp_path)
+    (tmp_path / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / name)
+    refused(tmp_path, name, "a pipe or a device, expected a file")
+
+
+def test_a_file_too_long_for_memory_is_not_read(tmp_path):
+    write(tmp_path)
+    with open(tmp_path / "tokenizer.json", "wb") as stream:
+        stream.truncate((256 << 20) + 1)  # sparse
+    refused(tmp_path, "tokenizer.json", "at most 256 MiB")
+
+
+def test_names_that_no_system_takes(tmp_path):
+    write(tmp_path, shards=2)
+    index(tmp_path, {"model.norm.weight": "a" * 5000 + ".safetensors"})
+    refused(tmp_path, "is missing")
+    refused("a" * 5000, "expected tiny, smollm2 or a folder")
+
+
+def test_weights_too_large_for_the_number_type(tmp_path):
+    """1e300 is finite in the file and in float64, and infinite in float32."""
+    write(tmp_path, model__norm__weight=torch.full((LLAMA["hidden_size"],), 1e300, dtype=torch.float64))
+    refused(tmp_path, "model.norm.weight", "too large for float32")
+    load(str(tmp_path), dtype=torch.float64)
 
 
 def test_devices_by_name():

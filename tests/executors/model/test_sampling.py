@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from labkit.core.errors import InputError
-from labkit.executors.model.sampling import Sampling, sample, uniform
+from labkit.executors.model.sampling import NO_TOKEN, Sampling, sample, uniform
 
 DRAWS = 20_000
 
@@ -124,6 +124,17 @@ def test_the_ends_of_the_number_line(monkeypatch):
 def test_ids_come_in_one_type_for_every_dtype(dtype):
     logits = torch.randn(3, 50).to(dtype)
     assert sample(logits, [Sampling(1.0)] * 3, [0, 1, 2]).dtype == torch.int64
+
+
+@pytest.mark.parametrize("how", [Sampling(), Sampling(1.0, top_p=0.9, seed=3)], ids=["greedy", "drawn"])
+def test_a_row_that_is_not_finite_has_no_token_and_the_others_have_theirs(how):
+    good = torch.tensor([0.0, -torch.inf, 3.0, -torch.inf])
+    bad = [good.clone() for _ in range(3)]
+    bad[0][1], bad[1][0], bad[2][:] = torch.nan, torch.inf, -torch.inf
+    alone = sample(good[None], [how], [7]).tolist()
+    found = sample(torch.stack([bad[0], good, bad[1], bad[2]]), [how] * 4, [7] * 4).tolist()
+    assert found == [NO_TOKEN, *alone, NO_TOKEN, NO_TOKEN]
+    assert alone[0] in (0, 2)
 
 
 def test_no_rows_give_no_tokens():
