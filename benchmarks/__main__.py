@@ -11,7 +11,17 @@ from typing import Any
 from benchmarks import timing
 from labkit.core.errors import InputError
 
-NAMES = ("scheduler", "trace", "startup", "stepper", "panels", "queueing", "derivations", "serving")
+NAMES = (
+    "scheduler",
+    "trace",
+    "startup",
+    "stepper",
+    "panels",
+    "queueing",
+    "derivations",
+    "serving",
+    "grading",
+)
 REPEATS = 5
 SERVING_REPEATS = 3  # one turn of all its peers takes minutes
 NEEDS_TRACE = "it needs a trace: --trace FILE, a CSV in the form of Azure's LLM inference traces"
@@ -25,6 +35,9 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--slots", type=_positive, metavar="N", help="sequence-slots of a run of `scheduler`")
     made.add_argument("--trace", type=Path, metavar="FILE", help="an Azure CSV trace, for `trace`")
+    made.add_argument(
+        "--students", type=_positive, metavar="N", help="of the class of `grading`; default 200"
+    )
     made.add_argument("--quick", action="store_true", help="`serving` on a minute model: does it work?")
     made.add_argument("--vllm", type=Path, metavar="PYTHON", help="for `serving`: a Python that has vLLM")
     made.add_argument("--json", type=Path, metavar="FILE", help="write everything measured to a file too")
@@ -75,6 +88,11 @@ def _bench(name: str, options: argparse.Namespace) -> tuple[dict[str, Any], list
 
         result = scheduler.measure(repeats, slots=options.slots or scheduler.SLOTS)
         return result, scheduler.lines(result)
+    if name == "grading":
+        from benchmarks import grading
+
+        result = grading.measure(options.students or grading.STUDENTS)
+        return result, grading.lines(result)
     if name == "trace":
         from benchmarks import trace
 

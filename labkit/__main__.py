@@ -22,6 +22,11 @@ The engine:
   report   what journals say: tables, and with --html one page with figures
   sweep    one scenario at many values of its fields, or the largest that meets a target
 
+Exercises:
+  check    also a notebook or .py: its public checks, without a browser
+  bundle   the notebooks that students get
+  grade    a folder of submissions: marks, feedback, a class page
+
 The real model:
   model      make a small real checkpoint ready, once
   calibrate  measure rounds on this machine and fit a cost model to them
@@ -37,7 +42,10 @@ ENGINE = {  # each command and the module whose `main(argv)` runs it; argv begin
     "sweep": "labkit.scenario.command",
     "model": "labkit.executors.model.command",
     "calibrate": "labkit.scenario.calibrate",
+    "bundle": "labkit.grade.command",
+    "grade": "labkit.grade.command",
 }
+ANSWERS = (".ipynb", ".py")  # `check` of such a file is the grader's
 NEEDED = ("jsonschema", "fastjsonschema", "tqdm")  # what engine commands use outside the standard library
 REEXEC = "LABKIT_REEXEC"  # set for the second start, so that a broken .venv cannot make an endless chain
 
@@ -82,7 +90,8 @@ def _engine(argv: "list[str]") -> int:
             os.environ[REEXEC] = "1"
             return bootstrap.replace_process([python, "-m", "labkit", *argv])
     try:
-        status: int = import_module(ENGINE[argv[0]]).main(argv)
+        answers = argv[0] == "check" and any(argument.endswith(ANSWERS) for argument in argv[1:])
+        status: int = import_module(ENGINE["grade" if answers else argv[0]]).main(argv)
         return status
     except ModuleNotFoundError as missing:
         name = missing.name or str(missing)

@@ -52,6 +52,7 @@ def chapter(exercise: Exercise) -> str:
     return "ch" + exercise.id.partition(".")[0]
 
 
+@cache
 def hidden_checks(exercise: Exercise) -> dict[str, Callable[..., Any]]:
     """The hidden checks, by the answer's name; InputError where this copy has none, as a student's has not."""
     path = SOLUTIONS / "hidden" / f"{exercise.file}.py"

@@ -1,4 +1,4 @@
-"""What is inside the box: the worker's own files, the labkit modules an exercise declares, Python and three packages."""
+"""What is inside the box: the worker's files, the labkit modules an exercise declares, Python and three packages."""
 
 from __future__ import annotations
 
@@ -77,12 +77,16 @@ def library() -> Path:
 def hidden_from(bound: list[Path]) -> list[Path]:
     """The instructor's folders that lie inside what is shown to the box, and must be covered there."""
     own = [ROOT / name for name in ("labkit", "solutions", "exercises", "tests")]
-    return [folder for folder in own if folder.is_dir() and any(folder.is_relative_to(place) for place in bound)]
+    return [
+        folder for folder in own if folder.is_dir() and any(folder.is_relative_to(place) for place in bound)
+    ]
 
 
 def build_root(root: Path, shown: list[Path]) -> None:
     """A root folder for `uid` mode in which each of these folders has its own path; links where the disk allows."""
-    skipped = shutil.ignore_patterns("site-packages", "dist-packages", "test", "tests", "idlelib", "tkinter", "config-*")
+    skipped = shutil.ignore_patterns(
+        "site-packages", "dist-packages", "test", "tests", "idlelib", "tkinter", "config-*"
+    )
     for place in shown:
         target = root / place.relative_to(place.anchor)
         target.parent.mkdir(parents=True, exist_ok=True)

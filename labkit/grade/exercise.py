@@ -75,7 +75,7 @@ class Part:
         return self.manual + sum(answer.points for answer in self.answers)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Exercise:
     """One exercise of the chapter.
 

@@ -135,6 +135,8 @@ def _value(expr: Expr, at: dict[str, Any], fuel: list[int]) -> mpmath.mpf:
         return mpmath.pi + 0
     if head == "Sum":
         return _sum(expr, at, fuel)
+    if head not in RULES:
+        raise UndefinedError(f"{head} is no number")
     given = [_value(arg, at, fuel) for arg in args]
     return _bounded(RULES[head](given))
 
@@ -155,8 +157,10 @@ def _sum(expr: Expr, at: dict[str, Any], fuel: list[int]) -> mpmath.mpf:
     first, last = _value(low, at, fuel), _value(high, at, fuel)
     if first != mpmath.floor(first) or last != mpmath.floor(last):
         raise UndefinedError("a sum between limits that are no integers")
+    if last - first >= MAX_TERMS:
+        raise UndefinedError("a sum of too many terms")
     total = mpmath.mpf(0)
-    for step in range(max(0, min(int(last - first) + 1, MAX_TERMS + 1))):
+    for step in range(max(0, int(last - first) + 1)):
         total += _value(body, {**at, index.args[0]: first + step}, fuel)
     return total
 

@@ -62,9 +62,8 @@ class Number:
 
     def same(self, given: Any, expected: Any, rng: random.Random) -> bool:
         """See Form."""
-        return abs(given - Fraction(expected)) <= Fraction(self.rel) * max(
-            abs(Fraction(expected)), Fraction(1, 10**6)
-        )
+        wanted = Fraction(expected)
+        return bool(abs(given - wanted) <= Fraction(self.rel) * max(abs(wanted), Fraction(1, 10**6)))
 
 
 @dataclass(frozen=True)
@@ -281,7 +280,7 @@ class Function:
 
 def near(first: Any, second: Any, rel: float = 1e-9) -> bool:
     """Whether two numbers agree, for hints that compare a student's floats with decimals."""
-    return abs(Fraction(first) - Fraction(second)) <= Fraction(rel) * max(1, abs(Fraction(second)))
+    return abs(Fraction(first) - Fraction(second)) <= Fraction(rel) * max(Fraction(1), abs(Fraction(second)))
 
 
 def _wrong(form: Form) -> FormError:

@@ -10,7 +10,7 @@ from typing import Any
 
 from labkit.grade.catalog import hidden_checks
 from labkit.grade.checks import Trial, Verdict
-from labkit.grade.exercise import NOT_THERE, Answer, Exercise, Given
+from labkit.grade.exercise import NOT_THERE, Exercise, Given
 from labkit.grade.forms import FormError
 from labkit.grade.session import NoAnswerError, Session
 from labkit.show.text import t
@@ -46,13 +46,11 @@ class Marks:
 
 def judge(exercise: Exercise, given: Given, session: Session) -> Marks:
     """Ask and check every answer of an exercise. Never raises for anything that a student did."""
-    checks = hidden_checks(exercise)
     marks = [
-        _mark(exercise, part.section, answer, Trial(
-            exercise, answer.name, session, given, random.Random(secrets.randbits(128))
-        ), checks)
-        for part in exercise.parts for answer in part.answers
-    ]  # fmt: skip
+        judge_answer(exercise, answer.name, given, session)
+        for part in exercise.parts
+        for answer in part.answers
+    ]
     return Marks(
         exercise.id, tuple(marks), tuple(asdict(error) for _, error in sorted(session.errors.items()))
     )
@@ -65,9 +63,13 @@ def not_run(exercise: Exercise, reason: str) -> Marks:
     return Marks(exercise.id, tuple(marks), not_run=reason)
 
 
-def _mark(exercise: Exercise, section: str, answer: Answer, trial: Trial, checks: dict[str, Any]) -> Mark:
+def judge_answer(exercise: Exercise, name: str, given: Given, session: Session) -> Mark:
+    """Ask for one answer, check it with fresh randomness, and put the verdict into words."""
+    answer = exercise.answer(name)
+    section = next(part.section for part in exercise.parts if answer in part.answers)
+    trial = Trial(exercise, name, session, given, random.Random(secrets.randbits(128)))
     try:
-        verdict: Verdict = checks[answer.name](trial)
+        verdict: Verdict = hidden_checks(exercise)[name](trial)
     except NoAnswerError as error:
         if error.reason == NOT_THERE:
             return Mark(
@@ -78,6 +80,9 @@ def _mark(exercise: Exercise, section: str, answer: Answer, trial: Trial, checks
     except FormError as error:
         said = t("grade.verdict.form", problem=str(error))
         return Mark(answer.name, answer.points, 0, "form", "", said)
+    except Exception as error:  # noqa: BLE001 - a check that a strange answer breaks costs this answer, and is told
+        said = t("grade.verdict.fault", error=f"{type(error).__name__} in {exercise.file}")
+        return Mark(answer.name, answer.points, 0, "fault", "", said)
     earned = float(Fraction(answer.points) * verdict.share)
     if verdict.share == 1:
         return Mark(answer.name, answer.points, earned, "right", "", t("grade.verdict.right"))

@@ -10,13 +10,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from labkit.show.text import t
+
 MAX_BYTES = 8 << 20
 MAX_CELLS = 400
 MARKER = re.compile(r"^# %%(?P<markdown> \[markdown\])?(?: (?P<id>[A-Za-z0-9_-]+))?\s*$")
 
 
 class UnreadableError(ValueError):
-    """A file that is no notebook; the text says why, in one line."""
+    """A file that is no notebook; the text says why in one English line, `said()` in the reader's language."""
+
+    def __init__(self, key: str, **values: object) -> None:
+        self.key, self.values = f"grade.file.{key}", values
+        super().__init__(t(self.key, "en", **values))
+
+    def said(self) -> str:
+        """The reason for a report."""
+        return t(self.key, **self.values)
 
 
 @dataclass(frozen=True)
@@ -30,32 +40,32 @@ class Cell:
 
 def read(path: Path) -> list[Cell]:
     """The cells of a file; raises UnreadableError. Links and devices are not followed or opened."""
-    data = _bytes(path)
+    data = read_bytes(path)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise UnreadableError("not UTF-8 text") from None
+        raise UnreadableError("encoding") from None
     return from_percent(text) if path.suffix == ".py" else from_json(text)
 
 
-def _bytes(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a plain file of at most 8 MiB; raises UnreadableError. Links and devices are not opened."""
     flags = (
         os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     )
     try:
         fd = os.open(path, flags)
     except OSError as error:
-        what = (
-            "a link, expected a plain file" if path.is_symlink() else f"cannot be opened ({error.strerror})"
-        )
-        raise UnreadableError(what) from None
+        if path.is_symlink():
+            raise UnreadableError("link") from None
+        raise UnreadableError("open", reason=error.strerror) from None
+    status = os.fstat(fd)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
+        os.close(fd)
+        large = stat.S_ISREG(status.st_mode)
+        raise UnreadableError("large" if large else "plain", most=MAX_BYTES >> 20)
     with os.fdopen(fd, "rb") as file:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            raise UnreadableError("not a plain file")
-        if status.st_size > MAX_BYTES:
-            raise UnreadableError(f"larger than {MAX_BYTES >> 20} MiB")
-        return file.read(MAX_BYTES + 1)
+        return file.read(MAX_BYTES)
 
 
 def from_json(text: str) -> list[Cell]:
@@ -63,12 +73,12 @@ def from_json(text: str) -> list[Cell]:
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
-        raise UnreadableError("not JSON, so no notebook" if text.strip() else "empty") from None
+        raise UnreadableError("json" if text.strip() else "empty") from None
     cells = document.get("cells") if isinstance(document, dict) else None
     if not isinstance(cells, list):
-        raise UnreadableError("without a list of cells, so no notebook")
+        raise UnreadableError("no_cells")
     if len(cells) > MAX_CELLS:
-        raise UnreadableError(f"more than {MAX_CELLS} cells")
+        raise UnreadableError("cells", most=MAX_CELLS)
     return [_cell(cell, number) for number, cell in enumerate(cells, 1)]
 
 
@@ -77,7 +87,7 @@ def _cell(cell: Any, number: int) -> Cell:
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
         source = "".join(source)
     if not isinstance(source, str):
-        raise UnreadableError(f"cell {number} has no text")
+        raise UnreadableError("cell", number=number)
     name = cell.get("id")
     kind = "code" if cell.get("cell_type") == "code" else "markdown"
     return Cell(name if isinstance(name, str) and name else str(number), kind, source)
@@ -97,7 +107,7 @@ def from_percent(text: str) -> list[Cell]:
         else:
             cells[-1][2].append(line)
     if len(cells) > MAX_CELLS:
-        raise UnreadableError(f"more than {MAX_CELLS} cells")
+        raise UnreadableError("cells", most=MAX_CELLS)
     found = []
     for number, (name, kind, lines) in enumerate(cells):
         source = "\n".join(map(_uncommented, lines) if kind == "markdown" else lines).strip("\n")

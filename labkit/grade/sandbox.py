@@ -49,7 +49,7 @@ class Box:
                 [*command, sys._base_executable, "-I", "-S", "-B", str(tree / "worker.py"), str(other.fileno()),  # type: ignore[attr-defined]
                  json.dumps(settings)],
                 pass_fds=[other.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                preexec_fn=_first_to_go, cwd="/",
+                stderr=subprocess.DEVNULL, preexec_fn=_first_to_go, cwd="/",  # noqa: PLW1509 - a slot has one thread
                 env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "OPENBLAS_NUM_THREADS": "1", "HOME": "/nowhere"},
             )  # fmt: skip
             other.close()
@@ -64,8 +64,9 @@ class Box:
         root = os.name == "posix" and os.geteuid() == 0
         uid = FIRST_UID + os.getpid() % 2**22 * 16 + int.from_bytes(os.urandom(1), "big") % 16
         settings: dict[str, Any] = {
-            "mode": self.mode, "uid": 0 if self.mode == "none" or not root else uid, "limits": LIMITS, "scratch": "/scratch",
-            "scratch_bytes": 16 * MIB, "preload": contents.PRELOAD, "root": str(self.folder / "root"),
+            "mode": self.mode, "uid": uid if root and self.mode != "none" else 0, "limits": LIMITS,
+            "scratch": "/scratch", "scratch_bytes": 16 * MIB, "preload": contents.PRELOAD,
+            "root": str(self.folder / "root"),
             "path": list(dict.fromkeys(str(place.parent) for place in contents.packages())),
         }  # fmt: skip
         if self.mode == "bwrap":
@@ -100,11 +101,15 @@ class Box:
             command += ["--unshare-user", "--uid", "65534", "--gid", "65534"]
         bound = [Path(place) for place in contents.SYSTEM]
         bound += [Path(sys.base_prefix).resolve(), contents.library(), *contents.packages()]
+        # Folders above what is shown: bubblewrap would make them for root alone.
+        for above in dict.fromkeys(up for place in [*bound, tree] for up in reversed(place.parents[:-1])):
+            command += ["--perms", "0755", "--dir", str(above)]
         for place in dict.fromkeys(bound):
             command += ["--ro-bind-try", str(place), str(place)]
         for place in contents.hidden_from(bound):
             command += ["--tmpfs", str(place), "--remount-ro", str(place)]
         command += ["--ro-bind", str(tree), str(tree)]
+        command += ["--perms", "0755", "--dir", "/dev"]
         for device in ("null", "zero", "urandom", "random"):
             command += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]
         return [*command, "--dir", "/scratch", "--chdir", "/", "--remount-ro", "/", "--"]
@@ -159,5 +164,8 @@ class Box:
 
 def _first_to_go() -> None:
     """When memory runs out, the kernel ends the box before anything else of this machine."""
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii", newline="\n") as file:
+    with (
+        contextlib.suppress(OSError),
+        open("/proc/self/oom_score_adj", "w", encoding="ascii", newline="\n") as file,
+    ):
         file.write("1000")

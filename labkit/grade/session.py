@@ -84,7 +84,9 @@ class Session:
         while self._channel is None:
             if self._forged:
                 raise NoAnswerError("forged")
-            if self._restarts > RESTARTS or time.monotonic() > self._deadline:
+            if time.monotonic() > self._deadline:
+                raise NoAnswerError("late", self.limits.notebook)
+            if self._restarts > RESTARTS:
                 raise NoAnswerError("ended")
             self._restarts += 1
             self._channel, self._buffer = self.box.run(), b""

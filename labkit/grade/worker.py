@@ -125,7 +125,7 @@ class _Sink(io.TextIOBase):
         return False
 
 
-class CellTimeoutError(Exception):
+class CellTimeoutError(BaseException):
     """A cell or a call took longer than it may."""
 
 

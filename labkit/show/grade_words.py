@@ -19,7 +19,6 @@ GRADE: dict[str, dict[str, str]] = {
         "en": "a sympy expression in the symbols {symbols} alone",
     },
     "grade.form.function": {"zh": "一个函数，返回{form}", "en": "a function that returns {form}"},
-    "grade.form.at": {"zh": "{place}：应为{form}", "en": "{place}: expected {form}"},
     "grade.form.whole_answer": {"zh": "应为{form}", "en": "expected {form}"},
     "grade.form.item": {"zh": "第 {number} 项", "en": "item {number}"},
     "grade.form.key": {"zh": "键 {name}", "en": "key {name}"},
@@ -62,6 +61,10 @@ GRADE: dict[str, dict[str, str]] = {
     "grade.verdict.slow": {
         "zh": "{name} 没有在 {seconds} 秒内交回结果",
         "en": "{name} did not answer in {seconds} s",
+    },
+    "grade.verdict.late": {
+        "zh": "整份答卷用完了 {seconds} 秒，没有再取 {name}",
+        "en": "the whole notebook used up its {seconds} s, {name} was not asked for",
     },
     "grade.verdict.ended": {
         "zh": "取 {name} 时学生进程已经结束",
@@ -132,6 +135,25 @@ GRADE: dict[str, dict[str, str]] = {
         "zh": "评分环境：没有沙箱（--unsandboxed）。答卷能读写教师能读写的一切，分数不可信。",
         "en": "Graded without a sandbox (--unsandboxed): submissions could read and write whatever the instructor "
         "can, so these marks cannot be trusted.",
+    },
+    # why a file could not be run
+    "grade.file.encoding": {"zh": "不是 UTF-8 文本", "en": "not UTF-8 text"},
+    "grade.file.cells": {"zh": "单元超过 {most} 个", "en": "more than {most} cells"},
+    "grade.file.no_cells": {
+        "zh": "没有单元列表，不是笔记本",
+        "en": "without a list of cells, so no notebook",
+    },
+    "grade.file.json": {"zh": "不是 JSON，不是笔记本", "en": "not JSON, so no notebook"},
+    "grade.file.empty": {"zh": "空文件", "en": "empty"},
+    "grade.file.cell": {"zh": "第 {number} 个单元没有文本", "en": "cell {number} has no text"},
+    "grade.file.large": {"zh": "大于 {most} MiB", "en": "larger than {most} MiB"},
+    "grade.file.plain": {"zh": "不是普通文件", "en": "not a plain file"},
+    "grade.file.link": {"zh": "是链接，应为普通文件", "en": "a link, expected a plain file"},
+    "grade.file.open": {"zh": "打不开（{reason}）", "en": "cannot be opened ({reason})"},
+    "grade.file.nothing": {"zh": "没有交", "en": "nothing was handed in"},
+    "grade.file.own_fault": {
+        "zh": "评分程序自己的进程两次中断，重新运行会再评",
+        "en": "the grader's own process ended twice on it; the next run grades it again",
     },
     # checking a file without a browser
     "grade.check.cell": {"zh": "第 {number} 个代码单元：{error}", "en": "code cell {number}: {error}"},

@@ -12,7 +12,7 @@ import pytest
 from labkit.grade import catalog
 from labkit.grade.author import load, release_notebook, source_notebook
 from labkit.grade.exercise import COMMON
-from labkit.grade.judge import judge
+from labkit.grade.judge import judge, judge_answer
 from labkit.grade.notebook import Cell, from_percent, read, to_percent
 from labkit.grade.public import checker
 from labkit.grade.sandbox import Box
@@ -131,12 +131,12 @@ def test_the_empty_notebook_gets_nothing_and_says_why(exercise, graded):
 
 
 @pytest.mark.parametrize(("exercise", "path"), files("wrong"))
-def test_wrong_answers_fail_by_name(exercise, path, graded):
+def test_wrong_answers_fail_by_name(exercise, path, boxes):
     first = path.read_text(encoding="utf-8").split("\n")[0]
     assert first.startswith(EXPECTS), f"{path}: the first line says `{EXPECTS}ANSWER MISCONCEPTION`"
     answer, expected = first.removeprefix(EXPECTS).split()
-    marks = graded(exercise, overlaid(exercise, path))
-    mark = next(mark for mark in marks.marks if mark.answer == answer)
+    with Session(boxes(exercise), overlaid(exercise, path)) as session:
+        mark = judge_answer(exercise, answer, exercise.numbers(), session)
     assert mark.earned < mark.points
     if expected in STATUSES:
         assert mark.status == expected

@@ -42,7 +42,8 @@ def test_every_key_is_used_and_every_used_key_is_there():
         room = widget.removesuffix("s")
         used |= {f"{room}.{key}" for key in re.findall(r'"([a-z]+)"', words[0])}
     used |= {f"predict.{key}" for key in ("question", "guess", "computed", "error")}  # a table's head
-    for prefix in re.findall(r'\bf"([a-z_.]+\.)\{', sources):  # a family, of which one is picked at run time
+    families = re.findall(r"""\bf"([a-z_.]+\.)\{|'([a-z_.]+\.)' ~""", sources)
+    for prefix in map("".join, families):  # a family, of which one is picked at run time
         used |= {key for key in text.STRINGS if key.startswith(prefix)}
     assert set(text.STRINGS) - used == set()
     assert asked - set(text.STRINGS) == set()

@@ -1,0 +1,5 @@
+# expects: members computing-ignored
+
+# %% b
+members = static
+seats = dict(static)

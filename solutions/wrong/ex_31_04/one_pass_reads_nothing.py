@@ -1,0 +1,7 @@
+# expects: extra_time whole-reads-nothing
+
+# %% c
+history_reads = k * s + q * k * (k - 1) / 2
+extra_launches = k - 1
+extra_time = (k - 1) * launch + history_reads * read
+conserved = ["配对总数", "每个查询可见的键"]

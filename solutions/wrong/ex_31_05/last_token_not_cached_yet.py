@@ -1,0 +1,11 @@
+# expects: page_of_new last-not-cached
+
+# %% a
+cached = [n - 1 for n in lengths]
+lengths_after = [n + more for n in lengths]
+pages_before = [-(-n // page_tokens) for n in cached]
+pages_after = [-(-(n + more) // page_tokens) for n in cached]
+page_of_new = [[-(-(n + j) // page_tokens) for j in range(1, more + 1)] for n in cached]
+new_pages = sum(pages_after) - sum(pages_before)
+allocated_mib = new_pages * page_tokens * token_kib / 1024
+payload_kib = 2 * more * token_kib

