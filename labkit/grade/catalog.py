@@ -8,6 +8,7 @@ import pkgutil
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from labkit.bootstrap import ROOT
@@ -52,9 +53,20 @@ def chapter(exercise: Exercise) -> str:
     return "ch" + exercise.id.partition(".")[0]
 
 
-@cache
 def hidden_checks(exercise: Exercise) -> dict[str, Callable[..., Any]]:
     """The hidden checks, by the answer's name; InputError where this copy has none, as a student's has not."""
+    checks: dict[str, Callable[..., Any]] = _hidden(exercise).CHECKS
+    return checks
+
+
+def rubrics(exercise: Exercise) -> dict[str, str]:
+    """What a person looks for in each part that is marked by hand; InputError as for the checks."""
+    found: dict[str, str] = _hidden(exercise).RUBRICS
+    return found
+
+
+@cache
+def _hidden(exercise: Exercise) -> ModuleType:
     path = SOLUTIONS / "hidden" / f"{exercise.file}.py"
     spec = importlib.util.spec_from_file_location(f"labkit_hidden_{exercise.file}", path)
     if not path.is_file() or spec is None or spec.loader is None:
@@ -63,5 +75,4 @@ def hidden_checks(exercise: Exercise) -> dict[str, Callable[..., Any]]:
         )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    checks: dict[str, Callable[..., Any]] = module.CHECKS
-    return checks
+    return module

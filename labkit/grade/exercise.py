@@ -59,7 +59,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of an exercise. A manual part has `manual` points and a rubric instead of answers."""
+    """A part of an exercise. A manual part has `manual` points instead of answers; its rubric lies with
+    the hidden checks.
+    """
 
     key: str
     kind: Literal["compute", "derive", "build", "explain"]
@@ -67,7 +69,6 @@ class Part:
     answers: tuple[Answer, ...] = ()
     hints: tuple[Hint, ...] = ()
     manual: int = 0
-    rubric: str = ""
 
     @property
     def points(self) -> int:

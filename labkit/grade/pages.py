@@ -85,6 +85,16 @@ CLASS_PAGE = (
 <td class="n">{{ full }}/{{ of }}</td></tr>
 {% endfor %}
 </table>
+{% if rubrics %}
+<h2>{{ t('grade.page.by_hand') }}</h2>
+<table>
+<tr><th>{{ t('grade.page.exercise_short') }}</th><th>{{ t('grade.page.part') }}</th><th>{{ t('grade.page.mark') }}</th>
+<th>{{ t('grade.page.rubric') }}</th></tr>
+{% for exercise, key, points, text in rubrics %}
+<tr><td>{{ exercise }}</td><td>{{ key }}</td><td class="n">{{ points }}</td><td>{{ text }}</td></tr>
+{% endfor %}
+</table>
+{% endif %}
 <h2>{{ t('grade.page.not_run') }}</h2>
 {% if not_run %}
 <ul>

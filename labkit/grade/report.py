@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labkit.grade.catalog import exercises, find
+from labkit.grade.catalog import exercises, find, rubrics
 from labkit.grade.collect import Submission
 from labkit.grade.exercise import Exercise
 from labkit.grade.judge import Mark, Marks
@@ -102,8 +102,17 @@ def write(out: Path, found: list[Row], strangers: list[tuple[str, str]], box: st
         CLASS_PAGE, students=[(s, page_name(s), [r for r in found if r.student == s]) for s in students], box=box,
         exercises=[e for e in exercises().values() if any(r.exercise is e for r in found)], strangers=strangers,
         parts=part_marks(found), histogram=histogram(found), not_run=[r for r in found if r.state == "not_run"],
+        rubrics=by_hand(found),
     )  # fmt: skip
     _put(out / "index.html", page)
+
+
+def by_hand(found: list[Row]) -> list[tuple[str, str, int, str]]:
+    """Exercise, part, points and rubric of each part that a person marks."""
+    marked = [e for e in exercises().values() if any(r.exercise is e for r in found)]
+    return [
+        (e.id, part.key, part.manual, rubrics(e)[part.key]) for e in marked for part in e.parts if part.manual
+    ]
 
 
 def table(found: list[Row]) -> str:

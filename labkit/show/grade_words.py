@@ -112,6 +112,8 @@ GRADE: dict[str, dict[str, str]] = {
     "grade.page.part_marks": {"zh": "各部分得分", "en": "Marks by part"},
     "grade.page.mean": {"zh": "平均得分率", "en": "Mean share"},
     "grade.page.full": {"zh": "满分人数/交的人数", "en": "Full marks/handed in"},
+    "grade.page.by_hand": {"zh": "人工评分", "en": "Marked by hand"},
+    "grade.page.rubric": {"zh": "看什么", "en": "What to look for"},
     "grade.page.not_run": {"zh": "没能运行的答卷", "en": "Submissions that could not be run"},
     "grade.page.none": {"zh": "没有。", "en": "None."},
     "grade.page.name": {"zh": "姓名", "en": "Name"},

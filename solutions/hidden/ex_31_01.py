@@ -114,3 +114,10 @@ CHECKS = {
         },
     ),
 }
+
+# What a person looks for in the parts that are marked by hand.
+RUBRICS = {
+    "d": (
+        "1 分：等待是首词元时延的一部分，只算一次。1 分：相加的各段必须互不重叠，首词元时延与各间隔首尾相接。"
+    ),
+}

@@ -207,3 +207,12 @@ CHECKS = {
     ),
     "grow": grow,
 }
+
+# What a person looks for in the parts that are marked by hand.
+RUBRICS = {
+    "c": (
+        "1 分：边际成本取决于最后一页的空位：有空位时为零，跨过页边界时是一整页，"
+        "并用本题的两个请求说明。1 分：接纳判断须按整页计，不能按字节或平均数只预留新数据那么多；"
+        "没有空闲页时，字节上似乎够也放不下。"
+    ),
+}

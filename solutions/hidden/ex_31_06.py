@@ -304,3 +304,13 @@ CHECKS = {
     "mean_limit": expression(d, {"mean-over-requests": 1, "residual-grows": d / 2}),
     "observe": observe,
 }
+
+# What a person looks for in the parts that are marked by hand.
+RUBRICS = {
+    "e": (
+        "1 分：平均人数等于每秒完成数乘平均逗留时间，三者须来自同一批请求、同一约定，"
+        "换成另一种计数就对不上。1 分：人数面积只含窗内部分，等式右边也必须取交集长度；"
+        "完整逗留时间会多算窗外部分，两边不是同一个量。1 分：长期式里把窗内部分换成完整逗留时间，"
+        "差的是边界残余；只有残余除以窗长趋于零，两者的平均才相同（例如逗留时间不随窗长一起增长）。"
+    ),
+}

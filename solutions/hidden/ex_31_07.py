@@ -151,3 +151,11 @@ CHECKS = {
         },
     ),
 }
+
+# What a person looks for in the parts that are marked by hand.
+RUBRICS = {
+    "f": (
+        "1 分：至少说出两条被违反的假设，各有原因（共同推进、轮时、优先级）。1 分："
+        "完成率随在场人数变化，a 到 c 的分布和尾部不再成立；说出该改测什么。"
+    ),
+}

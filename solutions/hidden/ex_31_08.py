@@ -276,3 +276,12 @@ CHECKS = {
     "apart": law(independent),
     "measure": measure,
 }
+
+# What a person looks for in the parts that are marked by hand.
+RUBRICS = {
+    "d": (
+        "1 分：一个成立的陈述，附概率（s 的覆盖概率，或提高水平后的和，或直接测同一请求的和），"
+        "并说明只用并集界、不需独立。1 分：说明独立时和的分布由什么决定，分位数为什么一般不相加，"
+        "哪种相依关系下才相加。"
+    ),
+}

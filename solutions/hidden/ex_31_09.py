@@ -271,3 +271,13 @@ CHECKS = {
     "shares": function(shares, tenants, SHARE_WAYS, always=TELLING_TENANTS),
     "credit_round": function(rounds(), accounts, ROUND_WAYS, always=TELLING_ACCOUNTS),
 }
+
+# What a person looks for in the parts that are marked by hand.
+RUBRICS = {
+    "d": (
+        "1 分：两种策略公平的对象不同（请求、词元），请求长短不一时结论相反。1 分：历史更长，"
+        "一个输出词元读的键值更多，词元数相同而设备时间不同；所以用校准过的设备时间记账。1 分："
+        "最低份额使小权重或大请求的租户不致饿死。1 分：成本是估计的，误差要监测，"
+        "不能长期由别的租户承担；共享批次的成本没有唯一的真值，只有固定的口径。"
+    ),
+}

@@ -79,7 +79,11 @@ def test_declaration_checks_and_notebook_belong_together(exercise):
     assert ids >= {"statement", "setup", "declaration"}
     for part in exercise.parts:
         assert (f"check-{part.key}" in ids) == bool(part.answers)
-        assert (f"explain-{part.key}" in ids) == bool(part.manual) == bool(part.rubric)
+        assert (
+            (f"explain-{part.key}" in ids)
+            == bool(part.manual)
+            == bool(catalog.rubrics(exercise).get(part.key))
+        )
         assert {hint.misconception for hint in part.hints} <= set(exercise.misconceptions)
     assert len(list((catalog.SOLUTIONS / "wrong" / exercise.file).glob("*.py"))) >= 6
     assert len(list((catalog.SOLUTIONS / "right" / exercise.file).glob("*.py"))) >= 2
