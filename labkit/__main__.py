@@ -18,18 +18,17 @@ The workbook:
 The engine:
   run      run scenarios: a readable table, or with --json the result object
   replay   the same result from a journal alone
-  check    validate scenarios, print every problem with its field
+  check    validate scenarios, print every problem with its field; of a notebook or .py, an exercise's public checks
   report   what journals say: tables, and with --html one page with figures
   sweep    one scenario at many values of its fields, or the largest that meets a target
-
-Exercises:
-  check    also a notebook or .py: its public checks, without a browser
-  bundle   the notebooks that students get
-  grade    a folder of submissions: marks, feedback, a class page
 
 The real model:
   model      make a small real checkpoint ready, once
   calibrate  measure rounds on this machine and fit a cost model to them
+
+Exercises:
+  bundle   the notebooks that students get
+  grade    a folder of submissions: marks, feedback, a class page
 
 `python -m labkit COMMAND --help` tells the options of one.
 """

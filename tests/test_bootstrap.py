@@ -282,6 +282,14 @@ def test_usage_names_every_command():
     assert named == [*entry.BOOTSTRAP, *entry.ENGINE]
 
 
+@pytest.mark.parametrize("command", entry.ENGINE)
+def test_each_command_answers_through_the_entry(command):
+    """Its own module is there and takes the arguments as the entry hands them over."""
+    done = labkit(command, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.match(rf"usage: (labkit|python -m labkit) {command}\b", done.stdout)
+
+
 def test_an_unknown_command_is_one_line():
     done = labkit("bake")
     assert (done.returncode, done.stdout) == (2, "")
