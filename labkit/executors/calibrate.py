@@ -204,17 +204,22 @@ def measure_transfers(executor: TorchExecutor, repeats: int = 7) -> Transfers:
     times: dict[int, list[float]] = {count: [] for count in sizes}
     for _ in range(repeats):
         for count in sizes:
-            pages = list(range(count))
-            started = now(executor)
-            cache.copy_in(cache.copy_out(pages), pages)
-            times[count].append((now(executor) - started) / 2)
+            times[count].append(out_and_in(executor, count) / 2)
     medians = np.array([statistics.median(times[count]) for count in sizes])
     weighed = np.array([[1.0, count * cache.page_bytes] for count in sizes]) / medians[:, None]
     fixed, per_byte = _least_squares(weighed, np.ones(len(sizes)))
     return Transfers(fixed, 1 / per_byte if per_byte else float("inf"))
 
 
-def now(executor: TorchExecutor) -> int:
+def out_and_in(executor: TorchExecutor, count: int) -> int:
+    """How long it takes to copy `count` pages to the host and back, in ns (C27)."""
+    pages = list(range(count))
+    started = _now(executor)
+    executor.cache.copy_in(executor.cache.copy_out(pages), pages)
+    return _now(executor) - started
+
+
+def _now(executor: TorchExecutor) -> int:
     """The host's monotonic clock in ns, once the device has done what it was given."""
     if executor.device.type == "cuda":
         torch.cuda.synchronize(executor.device)

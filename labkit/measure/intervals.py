@@ -7,10 +7,11 @@ undefined, not zero wide. Exact values come in, floats come out: an interval is 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+
+from labkit.theory.quantiles import beta_quantile, student_quantile
 
 
 @dataclass(frozen=True)
@@ -55,27 +56,9 @@ def proportion(hits: int, trials: int, level: float = 0.95) -> Interval | None:
     if trials == 0:
         return None
     tail = (1 - level) / 2
-    low = 0.0 if hits == 0 else _beta_quantile(tail, hits, trials - hits + 1)
-    high = 1.0 if hits == trials else _beta_quantile(1 - tail, hits + 1, trials - hits)
+    low = 0.0 if hits == 0 else beta_quantile(tail, hits, trials - hits + 1)
+    high = 1.0 if hits == trials else beta_quantile(1 - tail, hits + 1, trials - hits)
     return Interval(Fraction(hits, trials), low, high, level, trials, "Clopper–Pearson")
-
-
-@functools.cache
-def student_quantile(p: float, freedom: int) -> float:
-    """The p-quantile, 1/2 ≤ p < 1, of Student's t with `freedom` degrees of freedom.
-
-    Beyond 1,000 by its expansion about the normal quantile (Abramowitz and Stegun 26.7.5), to a relative 10⁻⁸.
-    """
-    import mpmath  # type: ignore[import-untyped]
-
-    if p == 0.5:
-        return 0.0
-    if freedom > 1000:
-        x = float(mpmath.sqrt(2) * mpmath.erfinv(2 * p - 1))
-        return x + (x**3 + x) / (4 * freedom) + (5 * x**5 + 16 * x**3 + 3 * x) / (96 * freedom**2)
-    # Pr(|t| > x) = I_z(ν/2, 1/2) at z = ν/(ν + x²)
-    z = _beta_quantile(2 * (1 - p), freedom / 2, 1 / 2)
-    return float(mpmath.sqrt(freedom * (1 - z) / mpmath.mpf(z)))
 
 
 def _student(values: Sequence[Fraction | None], level: float, method: str) -> Interval | None:
@@ -87,17 +70,3 @@ def _student(values: Sequence[Fraction | None], level: float, method: str) -> In
     variance = sum(((value - mean) ** 2 for value in known), Fraction(0)) / (n - 1)
     half = student_quantile((1 + level) / 2, n - 1) * float(variance / n) ** 0.5
     return Interval(mean, float(mean) - half, float(mean) + half, level, n, method)
-
-
-@functools.cache
-def _beta_quantile(p: float, a: float, b: float) -> float:
-    """The p-quantile of the beta distribution, by halving: its function is monotone and mpmath has no inverse."""
-    import mpmath
-
-    low, high = 0.0, 1.0
-    while (middle := (low + high) / 2) not in (low, high):
-        if mpmath.betainc(a, b, 0, middle, regularized=True) < p:
-            low = middle
-        else:
-            high = middle
-    return high

@@ -143,15 +143,17 @@ def main(argv: list[str]) -> int:
 
 def report(found: Calibration) -> str:
     """The coefficients, the spread of the measurements and the error on the held-out rounds, as lines of text."""
+    from labkit.executors.calibrate import COEFFICIENTS
+
     document, about = found.document, found.document["fitted"]
     errors = sorted(found.fit.errors)
     units = ("a round", "a new token", "a key-query pair", "a cached position read", "a busy seat")
-    names = ("fixed", "per_token", "per_pair", "per_context", "per_seat")
     lines = [
         f"{about['model']['name']} in {about['dtype']} on {about['device']}: {about['rounds']} rounds measured"
     ]
     lines += [
-        f"  {name:12} {document[name] * 1e6:12.4f} µs {unit}" for name, unit in zip(names, units, strict=True)
+        f"  {name:12} {document[name] * 1e6:12.4f} µs {unit}"
+        for name, unit in zip(COEFFICIENTS, units, strict=True)
     ]
     if document["swap_bytes_per_second"] is not None:
         speed = document["swap_bytes_per_second"] / 1e9

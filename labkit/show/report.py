@@ -17,6 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
+from labkit.core.errors import InputError
 from labkit.engine import journal
 from labkit.measure.compare import Entrant, unfair
 from labkit.measure.fairness import services
@@ -35,19 +36,11 @@ MOST_REQUESTS, MOST_ROUNDS = 24, 80  # what a timeline can show
 BOUNDS = ("ttft", "tpot", "itl_max", "sojourn")
 
 
-class Refused(ValueError):
-    """What was asked can't be done; a line each in `problems`."""
-
-    def __init__(self, *problems: str) -> None:
-        self.problems = problems
-        super().__init__("\n".join(problems))
-
-
 class _Parser(argparse.ArgumentParser):
     """argparse that says what is wrong in one line."""
 
     def error(self, message: str) -> NoReturn:
-        raise Refused(f"{self.prog}: {clean(message, 400)}")
+        raise InputError(f"{self.prog}: {clean(message, 400)}")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -85,11 +78,8 @@ def main(argv: list[str]) -> int:
         for warning in caught:
             print(f"warning: {clean(str(warning.message), 400)}", file=sys.stderr)
         return 0
-    except ValueError as error:  # journal.read raises its own kind, with `problems` like ours
-        problems = getattr(error, "problems", None)
-        if problems is None:
-            raise
-        for line in problems:
+    except InputError as error:
+        for line in error.problems:
             print(line, file=sys.stderr)
         return 2
     except SystemExit as end:  # --help
@@ -115,7 +105,7 @@ def _report(options: argparse.Namespace) -> None:
     if options.html is not None:
         _keep_apart(options.html, options.journals)
     if options.journals.count("-") > 1:
-        raise Refused("labkit report: given - more than once, expected one journal on standard input")
+        raise InputError("labkit report: given - more than once, expected one journal on standard input")
     names = _names(options.journals)
     runs = [read(path, name, targets, start, end) for path, name in zip(options.journals, names, strict=True)]
     _only_if_fair(runs)
@@ -140,7 +130,7 @@ def _targets(options: argparse.Namespace) -> Targets:
             asked[name] = in_ns(_seconds(bound, f"--target {name}"))
         else:
             known = ", ".join(f"{bound}=SECONDS" for bound in BOUNDS)
-            raise Refused(
+            raise InputError(
                 f"labkit report: --target: given {clean(text)}, expected once each {known} or deadline"
             )
     if options.quality is not None:
@@ -153,7 +143,7 @@ def _ids(path: str) -> frozenset[str]:
         return frozenset(Path(path).read_text(encoding="utf-8").splitlines())
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or "not UTF-8"
-        raise Refused(
+        raise InputError(
             f"labkit report: --quality: given {clean(path)} ({why}), expected ids, one a line"
         ) from None
 
@@ -163,7 +153,7 @@ def _window(asked: Sequence[str] | None) -> tuple[int, int | None]:
         return 0, None
     start, end = (in_ns(_seconds(text, "--window")) for text in asked)
     if end <= start:
-        raise Refused(
+        raise InputError(
             f"labkit report: --window: given {clean(' '.join(asked))}, expected an end after its start"
         )
     return start, end
@@ -173,7 +163,7 @@ def _seconds(text: str, what: str) -> Fraction:
     digits = text.replace(".", "", 1)
     if text.isascii() and digits.isdigit() and len(text) <= 30:
         return Fraction(text)
-    raise Refused(f"labkit report: {what}: given {clean(text) or 'nothing'}, expected seconds such as 0.5")
+    raise InputError(f"labkit report: {what}: given {clean(text) or 'nothing'}, expected seconds such as 0.5")
 
 
 def _names(paths: Sequence[str]) -> list[str]:
@@ -187,14 +177,16 @@ def _names(paths: Sequence[str]) -> list[str]:
 def _keep_apart(out: str, journals: Sequence[str]) -> None:
     for path in journals:
         if path != "-" and Path(path).exists() and Path(out).exists() and Path(out).samefile(path):
-            raise Refused(f"labkit report: --html: given {clean(out)}, which is read, expected another file")
+            raise InputError(
+                f"labkit report: --html: given {clean(out)}, which is read, expected another file"
+            )
 
 
 # ------------------------------------------------------------------------------------------------ reading
 
 
 def read(path: str, name: str, targets: Targets, start: int = 0, end: int | None = None) -> Run:
-    """One journal, streamed: see `labkit.measure.fold` for what is kept. Raises a ValueError with `problems`."""
+    """One journal, streamed: see `labkit.measure.fold` for what is kept. Raises InputError."""
     measures = Measures(targets, start=start, end=end, thin=True)
     entrant = Entrant(name)
     small: ResultFold | None = ResultFold(full=True)
@@ -221,7 +213,7 @@ def _within(measures: Measures, name: str, end: int | None) -> None:
     seen = measures.observed
     if end is not None and (measures.start >= seen or (measures.cut and end > seen)):
         asked = f"{_float(Fraction(measures.start, NS))} {_float(Fraction(end, NS))}"
-        raise Refused(
+        raise InputError(
             f"labkit report: --window: given {asked}, expected a window in what {name} saw, "
             f"0 to {_float(Fraction(seen, NS))} s"
         )
@@ -237,7 +229,7 @@ def _only_if_fair(runs: Sequence[Run]) -> None:
             said = f"{clean(found.first)} in {first.name}, {clean(found.second)} in {other.name}"
             lines.append(f"labkit report: not comparable: {clean(found.field, 80)}: {said}{more}")
     if lines:
-        raise Refused(*lines)
+        raise InputError(lines)
 
 
 # ------------------------------------------------------------------------------------------------ what comes out
@@ -262,7 +254,7 @@ def _write(path: str, text: str) -> None:
         Path(path).write_text(text, encoding="utf-8", newline="\n")
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise Refused(
+        raise InputError(
             f"labkit report: --html: given {clean(path) or 'nothing'} ({why}), expected a file to write"
         ) from None
 

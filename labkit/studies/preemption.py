@@ -51,22 +51,19 @@ def measured(executor: TorchExecutor, positions: Iterable[int], chunk: int, repe
     from labkit.executors import calibrate
 
     lengths = list(positions)
-    chunks = {length: [_steps(length, chunk)] for length in lengths}
-    shapes = sorted({step for parts in chunks.values() for step in parts[0]})
+    chunks = {length: _steps(length, chunk) for length in lengths}
+    shapes = sorted({step for parts in chunks.values() for step in parts})
     samples = calibrate.measure(executor, [(step,) for step in shapes], repeats)
     each = {sample.round[0]: sample.ns for sample in samples}
     size = executor.cache.page_tokens
     moves: dict[int, list[int]] = {length: [] for length in lengths}
     for _ in range(repeats):
         for length in lengths:
-            pages = list(range(-(-length // size)))
-            started = calibrate.now(executor)
-            executor.cache.copy_in(executor.cache.copy_out(pages), pages)
-            moves[length].append(calibrate.now(executor) - started)
+            moves[length].append(calibrate.out_and_in(executor, -(-length // size)))
     return [
         Price(
             length,
-            sum(each[step] for step in chunks[length][0]) / NS_PER_SECOND,
+            sum(each[step] for step in chunks[length]) / NS_PER_SECOND,
             statistics.median(moves[length]) / NS_PER_SECOND,
         )
         for length in lengths

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import mpmath
 import numpy as np
 
+from labkit.theory.quantiles import student_quantile
 from labkit.theory.queueing import level
 from labkit.theory.queueing_laws import Floats
 
@@ -125,7 +124,7 @@ def estimate(values: Sequence[float], confidence: float = 0.95, centre: float | 
         raise ValueError(f"values: given {n} replications, expected at least 2 for an interval")
     mean = math.fsum(values) / n
     variance = math.fsum((v - mean) ** 2 for v in values) / (n - 1)
-    half = student_t((1 + confidence) / 2, n - 1) * math.sqrt(variance / n)
+    half = student_quantile((1 + confidence) / 2, n - 1) * math.sqrt(variance / n)
     return Estimate(mean if centre is None else centre, half, confidence, n)
 
 
@@ -151,25 +150,3 @@ def of_tallies(
     }
     at_time = {t: estimate([tally.tail(t) for tally in tallies], confidence) for t in tails}
     return mean, at_level, at_time
-
-
-@functools.lru_cache(maxsize=256)
-def student_t(p: float, freedom: int) -> float:
-    """The p-quantile of Student's t, p >= 1/2: where 1 - I_x(f/2, 1/2)/2 = p with x = f/(f + t^2)."""
-    level(p)
-    if p < 0.5 or freedom < 1:
-        raise ValueError(
-            f"given p = {p!r} and {freedom!r} degrees of freedom, expected p >= 1/2 and at least 1"
-        )
-
-    def beyond(t: float) -> float:
-        x = mpmath.mpf(freedom) / (freedom + mpmath.mpf(t) ** 2)
-        return float(mpmath.betainc(freedom / 2, 0.5, 0, x, regularized=True)) / 2
-
-    low, high = 0.0, 1.0
-    while beyond(high) > 1 - p:
-        low, high = high, 2 * high
-    while high - low > 1e-10 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if beyond(middle) > 1 - p else (low, middle)
-    return high

@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from labkit.measure.intervals import batch_means, proportion, replications, student_quantile
+from labkit.measure.intervals import batch_means, proportion, replications
+from labkit.theory.quantiles import student_quantile
 
 
 @pytest.mark.parametrize("p", [0.6, 0.9, 0.975, 0.995])

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from labkit.theory import queueing_laws as laws
+from labkit.theory.quantiles import student_quantile
 from labkit.theory.queueing import MM1, MMc, transient_waits
-from labkit.theory.queueing_counts import Tally, estimate, of_tallies, student_t
+from labkit.theory.queueing_counts import Tally, estimate, of_tallies
 from labkit.theory.queueing_general import GIM1, MD1, MG1
 from labkit.theory.queueing_samples import fifo, growth, stationary, warmup
 
@@ -258,7 +259,7 @@ def test_student_t_by_its_tables():
         (0.975, 1_000_000): 1.960,
     }
     for (p, freedom), value in table.items():
-        assert student_t(p, freedom) == pytest.approx(value, abs=6e-4)
+        assert student_quantile(p, freedom) == pytest.approx(value, abs=6e-4)
 
 
 def test_a_tally_bounds_its_error():
