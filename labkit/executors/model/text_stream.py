@@ -25,12 +25,16 @@ class TextStream:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
+        added = tokenizer.get_added_tokens_decoder().items()
+        self._silent = frozenset(number for number, token in added if token.special)
         self._window: list[int] = []
         self._settled = 0  # tokens of the window whose text was given out in full
         self._given = 0  # characters of the window's text that were given out
 
     def push(self, token: int) -> str:
         """Take the next token and return the text that it completes, perhaps none."""
+        if token in self._silent:
+            return ""  # decoders skip it: a run of byte tokens goes on behind it
         self._window.append(token)
         text = self._tokenizer.decode(self._window)
         if BYTE_TOKEN.fullmatch(self._tokenizer.id_to_token(token) or ""):

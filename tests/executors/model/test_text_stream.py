@@ -77,6 +77,7 @@ def test_characters_come_whole(text):
 
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(sorted(TOKENIZERS)), st.lists(st.integers(0, 10**6), max_size=25))
+@example("byte fallback", [7, 1058, 135])  # a special token inside a run of bytes
 @example("byte fallback", [2, 6, 2])  # a special token without text, then a word with a space
 def test_pieces_joined_are_the_whole_for_any_tokens(kind, numbers):
     """Random tokens are mostly broken UTF-8: the replacement characters come as in the whole text, too."""
