@@ -127,6 +127,7 @@ def test_each_step_decodes_a_window_and_not_the_answer(monkeypatch):
 
     class Counting:
         id_to_token = tokenizer.id_to_token
+        get_added_tokens_decoder = tokenizer.get_added_tokens_decoder
 
         def decode(self, tokens):
             sizes.append(len(tokens))
